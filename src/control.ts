@@ -1,0 +1,156 @@
+import type { Entity, EntityId } from './entity.ts'
+import type { Event } from './event.ts'
+import type { Hold, HoldScope } from './hold.ts'
+import type { Lane } from './lane.ts'
+import type { Worker } from './lease.ts'
+import type { Machine } from './machine.ts'
+import type { Sums } from './outcome.ts'
+import type { Actor, Drift, Filter } from './store.ts'
+
+/** All that a person or a program asks of a running Sluice: one interface for API, CLI and dashboard, locally or over HTTP. */
+export interface Control {
+  /** The machines that are known here, every version. */
+  machines(): Promise<readonly Machine[]>
+  /** A new root of the machine's newest version. The same key gives the same entity, also in a race. */
+  submit(machine: string, data: unknown, options?: SubmitOptions): Promise<Submitted>
+  submitMany(machine: string, items: readonly SubmitItem[], options?: Pick<SubmitOptions, 'actor' | 'version'>): Promise<readonly Submitted[]>
+  get(id: EntityId): Promise<Detail>
+  list(filter: ListFilter): Promise<ListPage>
+  /** Every hop, oldest first. */
+  history(id: EntityId, options?: { readonly afterSeq?: number; readonly limit?: number }): Promise<readonly Event[]>
+  lanes(id: EntityId): Promise<readonly Lane[]>
+  /** Counts of all roots by machine and state. */
+  totals(): Promise<readonly Lane[]>
+  progress(id: EntityId): Promise<Progress>
+  /** Every change from now on (or from a position), until the signal is aborted. */
+  watch(options?: WatchOptions): AsyncIterable<Change>
+  /** Resolves when the entity is settled; null if that took longer. */
+  settled(id: EntityId, timeoutMs?: number): Promise<Detail | null>
+  act(id: EntityId, action: string, options?: ActOptions): Promise<ActResult>
+  /** An act on many is an entity of machine `walk`: this counts, and starts it with `confirm`. */
+  actOnMany(filter: ListFilter, action: string, options?: ActOptions & { readonly confirm?: boolean }): Promise<ManyResult>
+  hold(scope: HoldScope, options: HoldOptions): Promise<Hold>
+  release(hold: number, actor?: Partial<Actor>): Promise<void>
+  holds(): Promise<readonly Hold[]>
+  /** Lower first. Takes effect in the line where the entity stands. */
+  prioritise(id: EntityId, priority: number): Promise<void>
+  /** Why this entity is not moving. */
+  explain(id: EntityId): Promise<Explanation>
+  workers(): Promise<readonly Worker[]>
+  /** Recounts lanes from the children's rows and names every drift; changes nothing. Null: the roots. */
+  check(parents: readonly (EntityId | null)[]): Promise<readonly Drift[]>
+  /** The same, and mends it with an audited event. */
+  repair(parents: readonly (EntityId | null)[], actor?: Partial<Actor>): Promise<readonly Drift[]>
+}
+
+export interface SubmitOptions {
+  readonly key?: string
+  readonly priority?: number
+  /** Default: the newest. */
+  readonly version?: number
+  readonly state?: string
+  /** Not before this time. */
+  readonly at?: number
+  readonly actor?: string
+}
+
+export interface SubmitItem extends Omit<SubmitOptions, 'actor' | 'version'> {
+  readonly data: unknown
+}
+
+export interface Submitted {
+  readonly id: EntityId
+  /** The key was known: this is the entity that has it. */
+  readonly existing: boolean
+}
+
+/** An entity as people see it. */
+export interface Detail extends Omit<Entity, 'data' | 'progress' | 'checkpoint'> {
+  readonly data: unknown
+  readonly progress: unknown
+  /** The state as drawn: `ready` for `gate_waiting` behind an open gate. */
+  readonly shown: string
+  readonly title: string
+  /** Removed by retention: only this tombstone is left. */
+  readonly purged: boolean
+  readonly actions: readonly { readonly action: string; readonly to: string; readonly warning: string | null; readonly refusal: string | null }[]
+}
+
+export interface ListFilter extends Omit<Filter, 'limit'> {
+  readonly limit?: number
+}
+
+export interface ListPage {
+  readonly entities: readonly Omit<Detail, 'actions'>[]
+  readonly next: EntityId | null
+}
+
+export interface Progress {
+  readonly id: EntityId
+  readonly state: string
+  readonly total: number
+  readonly settled: number
+  readonly open: number
+  /** Over all lanes. */
+  readonly counts: Readonly<Record<string, number>>
+  readonly reasons: Readonly<Record<string, number>>
+  readonly sums: Sums
+  readonly percent: number
+  /** Children settled per second, lately. Null: not known yet. */
+  readonly ratePerSecond: number | null
+  readonly etaMs: number | null
+  readonly lanes: readonly Lane[]
+}
+
+export interface WatchOptions {
+  readonly after?: number
+  readonly ids?: readonly EntityId[]
+  readonly signal?: AbortSignal
+}
+
+export interface Change {
+  readonly position: number
+  readonly events: readonly Event[]
+  readonly births: readonly EntityId[]
+}
+
+export interface ActOptions extends Partial<Actor> {
+  /** Which of the edges that share the action's name: by the state it leads to. */
+  readonly to?: string
+  readonly input?: unknown
+  /** Refuse if the entity has moved since it was looked at. */
+  readonly seq?: number
+  /** Needed for actions that carry a warning. */
+  readonly confirmed?: boolean
+}
+
+export interface ActResult {
+  readonly id: EntityId
+  readonly kind: 'done' | 'requested'
+  /** Where it is now; for `requested` the edge whose processor will run. */
+  readonly state: string
+}
+
+export interface ManyResult {
+  /** How many match, at the moment of counting. */
+  readonly matching: number
+  /** The walk entity, if it was confirmed. */
+  readonly walk: EntityId | null
+}
+
+export interface HoldOptions {
+  readonly reason: string
+  readonly owner: string
+  readonly until?: number
+}
+
+/** Why an entity is where it is, in one sentence and as facts. */
+export interface Explanation {
+  readonly id: EntityId
+  readonly state: string
+  readonly kind:
+    | 'final' | 'settled' | 'running' | 'ready' | 'scheduled' | 'retrying' | 'held' | 'gated' | 'full' | 'children'
+    | 'parent_ended' | 'timer' | 'person' | 'no_worker' | 'suspect' | 'purging'
+  readonly sentence: string
+  readonly facts: Readonly<Record<string, unknown>>
+}

@@ -1,0 +1,130 @@
+import { decide } from '../decide.ts'
+import type { Entity, Request } from '../entity.ts'
+import { isSluiceError, messageOf } from '../errors.ts'
+import type { Facts } from '../implementation.ts'
+import type { Lane } from '../lane.ts'
+import type { Actor, Move } from '../store.ts'
+import { childrenOf } from './births.ts'
+import { moveOf } from './moves.ts'
+import type { Services } from './services.ts'
+
+/** How one entity took an action. */
+export type ActionResult =
+  | { readonly kind: 'done'; readonly id: number; readonly state: string }
+  /** A processor runs first; the entity is not there yet. */
+  | { readonly kind: 'requested'; readonly id: number; readonly edge: string }
+  /** Not allowed from its state, or not now: the message says what is. */
+  | { readonly kind: 'refused'; readonly id: number; readonly message: string }
+  /** Something else moved it first, again and again. */
+  | { readonly kind: 'stale'; readonly id: number; readonly message: string }
+
+/** Acts on entities as they were read; whoever was moved meanwhile is read and decided anew, a few times. */
+export async function actOn(
+  services: Services,
+  entities: readonly Entity[],
+  action: string,
+  actor: Actor,
+  input: unknown,
+  to?: string,
+): Promise<readonly ActionResult[]> {
+  const results = new Map<number, ActionResult>()
+  let open = entities
+  for (let round = 0; open.length > 0 && round < 5; round++) {
+    if (round > 0) open = (await services.store.get(open.map((entity) => entity.id))).filter((entity) => entity !== null)
+    const lanes = await lanesOf(services, open)
+    const stale: Entity[] = []
+    await Promise.all(
+      open.map(async (entity) => {
+        const result = await actOnOne(services, entity, lanes.get(entity.id) ?? [], action, actor, input, to)
+        if (result.kind === 'stale') stale.push(entity)
+        results.set(entity.id, result)
+      }),
+    )
+    open = stale
+  }
+  return entities.map((entity) => results.get(entity.id) as ActionResult)
+}
+
+async function actOnOne(
+  services: Services,
+  entity: Entity,
+  lanes: readonly Lane[],
+  action: string,
+  actor: Actor,
+  input: unknown,
+  to: string | undefined,
+): Promise<ActionResult> {
+  const { id } = entity
+  let move: Move
+  let requested: string | null
+  try {
+    ;({ move, requested } = actionMove(services, entity, lanes, action, actor, input, to))
+  } catch (error) {
+    if (!isSluiceError(error)) throw error
+    return { kind: 'refused', id, message: messageOf(error) }
+  }
+  const verdict = await services.completer.commit(move)
+  switch (verdict.kind) {
+    case 'saved':
+      return requested === null ? { kind: 'done', id, state: move.state } : { kind: 'requested', id, edge: requested }
+    case 'stale':
+      return { kind: 'stale', id, message: `${entity.machine} ${id} was moved by someone else at the same moment.` }
+    case 'full':
+      return { kind: 'refused', id, message: `${verdict.pool} is full; ${verdict.holders.join(', ')} have it.` }
+    case 'held':
+      return { kind: 'refused', id, message: `${entity.machine} ${id} is held: ${verdict.holds.map((hold) => hold.reason).join('; ')}` }
+    case 'refused':
+      return { kind: 'refused', id, message: verdict.message }
+    default:
+      return verdict satisfies never
+  }
+}
+
+function actionMove(
+  services: Services,
+  entity: Entity,
+  lanes: readonly Lane[],
+  action: string,
+  actor: Actor,
+  input: unknown,
+  to: string | undefined,
+): { move: Move; requested: string | null } {
+  const { registry, limits, store, clock } = services
+  const implementation = registry.get(entity.machine, entity.version)
+  const facts: Facts = {
+    now: store.time(), random: clock.random(), lanes, holds: [], input, actor: actor.actor, reason: null, error: null,
+  }
+  const occurrence = to === undefined ? ({ cause: 'action', action } as const) : ({ cause: 'action', action, to } as const)
+  const decision = decide(implementation, entity, JSON.parse(entity.data), entity.attempts, occurrence, facts, limits.hopsMax)
+  const request: Request | null = decision.request && {
+    edge: decision.request.name,
+    actor: actor.actor,
+    role: actor.role,
+    reason: actor.reason,
+    requestId: actor.requestId,
+    input: input === null || input === undefined ? null : JSON.stringify(input),
+    read: null,
+  }
+  const children = childrenOf(registry, entity, decision.change.spawn, 0, facts.now, limits)
+  const move = moveOf(
+    implementation.machine,
+    entity,
+    // An action that is asked for begins with fresh attempts: those before belong to other work.
+    { ...decision, attempts: 'reset' },
+    { by: 'outside', actor, holds: null, children, spawned: children.length, ...(request ? { request } : {}) },
+    limits,
+  )
+  return { move, requested: request?.edge ?? null }
+}
+
+async function lanesOf(services: Services, entities: readonly Entity[]): Promise<Map<number, Lane[]>> {
+  const lanes = new Map<number, Lane[]>()
+  if (entities.length === 0) return lanes
+  for (const lane of await services.store.lanes(entities.map((entity) => entity.id))) {
+    if (lane.parent === null) continue
+    const own = lanes.get(lane.parent)
+    if (own) own.push(lane)
+    else lanes.set(lane.parent, [lane])
+  }
+  return lanes
+}

@@ -1,0 +1,142 @@
+import { waitIn } from '../decide.ts'
+import type { Entity } from '../entity.ts'
+import { SluiceError } from '../errors.ts'
+import type { Child } from '../implementation.ts'
+import type { Limits } from '../limits.ts'
+import { edgesFrom, isSettled, labelsOf, type Machine } from '../machine.ts'
+import type { Birth, ChildBirth, Respawn } from '../store.ts'
+import type { Registry } from './registry.ts'
+
+/** What somebody wants to exist. */
+export interface Wish {
+  readonly data: unknown
+  readonly state?: string
+  readonly priority?: number
+  readonly key?: string
+  readonly reason?: string
+  readonly at?: number
+  readonly createdBy?: string
+}
+
+/** A checked birth: the state is an initial one, the data fits the schema and the limit. */
+export function birthOf(machine: Machine, wish: Wish, isRoot: boolean, now: number, limits: Limits): Birth {
+  const state = wish.state ?? (machine.initial[0] as string)
+  if (!machine.initial.includes(state)) {
+    throw new SluiceError(
+      'invalid',
+      `${machine.name} cannot begin in ${state}; its initial states are ${machine.initial.join(', ')}.`,
+      { machine: machine.name, state },
+    )
+  }
+  const data = checkData(machine, wish.data)
+  const wait = waitIn(machine, state, isRoot, now)
+  return {
+    machine: machine.name,
+    version: machine.version,
+    state,
+    settled: isSettled(machine, state),
+    data: dataText(machine, data, limits),
+    labels: checkLabels(machine, data, limits),
+    priority: checkPriority(wish.priority ?? 0),
+    wait: wish.at !== undefined && wait.for === 'run' ? { ...wait, at: wish.at } : wait,
+    reason: wish.reason === undefined ? null : wish.reason.slice(0, limits.reasonMax),
+    sums: null,
+    key: checkKey(wish.key, limits),
+    createdBy: wish.createdBy ?? null,
+  }
+}
+
+/** A child of `source`, in the lane of whoever counts it. */
+export function childOf(registry: Registry, source: Entity, child: Child, ordinal: number, now: number, limits: Limits): ChildBirth {
+  const { machine } = registry.get(child.machine, source.version)
+  const parent = child.of === 'parent' ? source.parent : source.id
+  if (parent === null) {
+    throw new SluiceError('invalid', `${source.machine} ${source.id} has no parent that could count a ${child.machine}.`, {
+      id: source.id,
+    })
+  }
+  const counter = child.of === 'parent' ? machine.parent : source.machine
+  return {
+    ...birthOf(machine, child, false, now, limits),
+    createdBy: null,
+    parent,
+    lane: child.lane ?? machine.name,
+    ordinal,
+    watches: (counter === null ? null : registry.find(counter, source.version))?.machine.watches ?? [],
+    respawn: respawnOf(machine, now),
+  }
+}
+
+/** The children that an assign asks for. Those without an ordinal are numbered from `first`. */
+export function childrenOf(
+  registry: Registry,
+  source: Entity,
+  children: readonly Child[],
+  first: number,
+  now: number,
+  limits: Limits,
+): readonly ChildBirth[] {
+  return children.map((child, index) => childOf(registry, source, child, child.ordinal ?? first + index, now, limits))
+}
+
+function respawnOf(machine: Machine, now: number): Respawn | null {
+  if (machine.respawn === null) return null
+  const edges = machine.settled.flatMap((state) =>
+    edgesFrom(machine, state, 'action').filter((edge) => edge.name === machine.respawn),
+  )
+  const [edge] = edges
+  if (!edge) return null
+  return { from: edges.map((edge) => edge.from), transition: edge.name, to: edge.to, wait: waitIn(machine, edge.to, false, now) }
+}
+
+/** Says which field was wrong, what was expected, and what stood there. */
+export function checkData(machine: Machine, data: unknown): unknown {
+  if (!machine.schema) return data ?? null
+  const parsed = machine.schema.safeParse(data)
+  if (parsed.success) return parsed.data
+  const faults = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'data'}: ${issue.message}`)
+  throw new SluiceError('invalid', `Data of ${machine.name} does not fit: ${faults.join('; ')}.`, { machine: machine.name, faults })
+}
+
+export function dataText(machine: Machine, data: unknown, limits: Limits): string {
+  const text = JSON.stringify(data ?? null)
+  if (text === undefined) {
+    throw new SluiceError('invalid', `Data of ${machine.name} cannot be written as JSON.`, { machine: machine.name })
+  }
+  // Most texts are far below the limit: only those that could exceed it are measured in bytes.
+  if (text.length * 3 > limits.dataBytesMax && Buffer.byteLength(text) > limits.dataBytesMax) {
+    throw new SluiceError(
+      'invalid',
+      `Data of ${machine.name} has ${Buffer.byteLength(text)} bytes; at most ${limits.dataBytesMax} are kept. Store it elsewhere and keep a reference.`,
+      { machine: machine.name, bytes: Buffer.byteLength(text), bytesMax: limits.dataBytesMax },
+    )
+  }
+  return text
+}
+
+export function checkLabels(machine: Machine, data: unknown, limits: Limits): readonly (string | null)[] {
+  const labels = labelsOf(machine, data)
+  labels.forEach((label, position) => {
+    if (label !== null && label.length > limits.nameMax) {
+      throw new SluiceError('invalid', `Label ${machine.labels[position]} is longer than ${limits.nameMax} characters.`, {
+        label: machine.labels[position],
+      })
+    }
+  })
+  return labels
+}
+
+export const priorityMax = 1_000
+
+export function checkPriority(priority: number): number {
+  if (Number.isInteger(priority) && Math.abs(priority) <= priorityMax) return priority
+  throw new SluiceError('invalid', `Priority must be a whole number from -${priorityMax} to ${priorityMax}, lower first; it was ${priority}.`, {
+    priority,
+  })
+}
+
+function checkKey(key: string | undefined, limits: Limits): string | null {
+  if (key === undefined) return null
+  if (key.length > 0 && key.length <= limits.nameMax) return key
+  throw new SluiceError('invalid', `A key has 1 to ${limits.nameMax} characters; this one has ${key.length}.`, { key })
+}

@@ -1,0 +1,102 @@
+import type { Clock } from '../clock.ts'
+import { sleep } from '../clock.ts'
+import { isSluiceError, messageOf } from '../errors.ts'
+import type { Limits } from '../limits.ts'
+import type { Move, Store, Verdict } from '../store.ts'
+
+/** Gathers moves into groups: the next group goes out when the last one has returned. */
+export class Completer {
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #limits: Limits
+  readonly #name: string
+  readonly #onSaved: (move: Move) => void
+  #queue: Waiting[] = []
+  #busy = false
+  #operations = 0
+  #ended = false
+
+  constructor(store: Store, clock: Clock, limits: Limits, name: string, onSaved: (move: Move) => void) {
+    this.#store = store
+    this.#clock = clock
+    this.#limits = limits
+    this.#name = name
+    this.#onSaved = onSaved
+  }
+
+  /** How many moves wait for their verdict. */
+  get waiting(): number {
+    return this.#queue.length
+  }
+
+  commit(move: Move): Promise<Verdict> {
+    return new Promise((resolve) => {
+      this.#queue.push({ move, resolve })
+      if (this.#busy) return
+      this.#busy = true
+      // All that ends in this turn of the event loop goes out together.
+      this.#clock.soon(() => void this.#run())
+    })
+  }
+
+  /** No answer is waited for any more: what was sent stands or falls by itself. */
+  end(): void {
+    this.#ended = true
+  }
+
+  async #run(): Promise<void> {
+    while (this.#queue.length > 0) {
+      const group = this.#nextGroup()
+      const verdicts = await this.#send(group.map((waiting) => waiting.move))
+      group.forEach(({ move, resolve }, index) => {
+        const verdict = verdicts[index] as Verdict
+        if (verdict.kind === 'saved') this.#onSaved(move)
+        resolve(verdict)
+      })
+    }
+    this.#busy = false
+  }
+
+  /** At most one move of an entity in a group: the second proves what the first leaves. */
+  #nextGroup(): Waiting[] {
+    const group: Waiting[] = []
+    const later: Waiting[] = []
+    const ids = new Set<number>()
+    for (const waiting of this.#queue) {
+      if (group.length < this.#limits.commitMax && !ids.has(waiting.move.id)) {
+        ids.add(waiting.move.id)
+        group.push(waiting)
+      } else later.push(waiting)
+    }
+    this.#queue = later
+    return group
+  }
+
+  /**
+   * Unknown is answered by repeating the same operation, never by guessing. Only a group that the store refuses as a
+   * whole is halved, until the refused move stands alone.
+   */
+  async #send(moves: readonly Move[]): Promise<readonly Verdict[]> {
+    const operation = `${this.#name}-${++this.#operations}`
+    for (let pauseMs = 10; ; pauseMs = Math.min(1_000, pauseMs * 2)) {
+      try {
+        return await this.#store.commit(operation, moves)
+      } catch (error) {
+        if (isSluiceError(error, 'invalid') || isSluiceError(error, 'unsupported')) return this.#halve(moves, error)
+        if (this.#ended) return moves.map(() => ({ kind: 'stale' }))
+        await sleep(this.#clock, pauseMs * (1 + this.#clock.random()))
+      }
+    }
+  }
+
+  async #halve(moves: readonly Move[], error: unknown): Promise<readonly Verdict[]> {
+    if (moves.length === 1) return [{ kind: 'refused', message: messageOf(error) }]
+    const middle = Math.ceil(moves.length / 2)
+    return [...(await this.#send(moves.slice(0, middle))), ...(await this.#send(moves.slice(middle)))]
+  }
+}
+
+interface Waiting {
+  readonly move: Move
+  readonly resolve: (verdict: Verdict) => void
+}

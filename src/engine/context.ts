@@ -1,0 +1,232 @@
+import type { Logger } from 'pino'
+import type { Entity } from '../entity.ts'
+import { messageOf, SluiceError } from '../errors.ts'
+import type { Child, ChildFilter, Context, View } from '../implementation.ts'
+import { viewOf } from '../implementation.ts'
+import type { Lane } from '../lane.ts'
+import type { ChildBirth } from '../store.ts'
+import type { Edge } from '../transition.ts'
+import { actOn } from './actions.ts'
+import { childOf } from './births.ts'
+import { asideOf } from './moves.ts'
+import type { Running } from './running.ts'
+import type { Services } from './services.ts'
+
+/** What one run of a processor is given, and what it leaves for the commit. */
+export class ProcessorContext implements Context {
+  readonly data: unknown
+  readonly lanes: readonly Lane[]
+  /** Spawned and not yet written. */
+  readonly children: Context['children']
+  #buffer: ChildBirth[] = []
+  #spawned: number
+  #staged: boolean
+  #cursor: unknown
+  #view: View | null = null
+  #log: Logger | null = null
+  #progress: string | null = null
+  #saying = false
+  readonly #services: Services
+  readonly #running: Running
+  readonly #edge: Edge
+  readonly #state: string
+  readonly #attempt: number
+  /** Writes the hops taken in memory, so that a checkpoint is not ahead of its state. */
+  readonly #settle: () => Promise<void>
+
+  constructor(
+    services: Services,
+    running: Running,
+    edge: Edge,
+    state: string,
+    data: unknown,
+    attempt: number,
+    lanes: readonly Lane[],
+    settle: () => Promise<void>,
+  ) {
+    this.#services = services
+    this.#running = running
+    this.#edge = edge
+    this.#state = state
+    this.#attempt = attempt
+    this.data = data
+    this.lanes = lanes
+    this.#settle = settle
+    const { checkpoint, attempts, suspect } = running.entity
+    this.#spawned = checkpoint?.spawned ?? 0
+    this.#cursor = checkpoint?.cursor ? JSON.parse(checkpoint.cursor) : null
+    // An earlier attempt may have staged children and died: what it left beyond this run's is dropped when published.
+    this.#staged = checkpoint !== null || attempts > 1 || suspect > 0
+    this.children = (filter) => pagesOf(services, running.entity, filter ?? {})
+  }
+
+  get entity(): View {
+    this.#view ??= viewOf(this.#running.entity, this.data, this.#state)
+    return this.#view
+  }
+
+  get idempotencyKey(): string {
+    const { id, generation } = this.#running.entity
+    return `${id}:${generation}:${this.#edge.name}`
+  }
+
+  get attempt(): number {
+    return this.#attempt
+  }
+
+  get signal(): AbortSignal {
+    return this.#running.signal
+  }
+
+  get log(): Logger {
+    const { id, machine } = this.#running.entity
+    this.#log ??= this.#services.log.child({ entity: id, machine, processor: this.#edge.processor, attempt: this.#attempt })
+    return this.#log
+  }
+
+  get input(): unknown {
+    const input = this.#running.entity.request?.input
+    return input ? JSON.parse(input) : null
+  }
+
+  get actor(): string | null {
+    return this.#running.entity.request?.actor ?? null
+  }
+
+  get cursor(): unknown {
+    return this.#cursor
+  }
+
+  now(): number {
+    return this.#services.store.time()
+  }
+
+  async spawn(children: Child | readonly Child[]): Promise<void> {
+    const { registry, limits, store } = this.#services
+    const now = store.time()
+    for (const child of Array.isArray(children) ? (children as readonly Child[]) : [children as Child]) {
+      const ordinal = child.ordinal ?? this.#spawned
+      this.#spawned = Math.max(this.#spawned, ordinal + 1)
+      this.#buffer.push(childOf(registry, this.#running.entity, child, ordinal, now, limits))
+      // A processor that never makes a checkpoint still must not hold a million children in memory.
+      if (this.#buffer.length >= limits.spawnMax) await this.#write(this.#running.entity.checkpoint ?? undefined)
+    }
+  }
+
+  async checkpoint(cursor: unknown): Promise<void> {
+    const text = JSON.stringify(cursor ?? null)
+    await this.#write({ cursor: text, spawned: this.#spawned })
+    this.#cursor = cursor
+  }
+
+  async #write(checkpoint: { cursor: string | null; spawned: number } | undefined): Promise<void> {
+    await this.#settle()
+    const children = this.#buffer
+    this.#buffer = []
+    if (children.length > 0) this.#staged = true
+    await this.#save({ ...(checkpoint ? { checkpoint } : {}), ...(children.length > 0 ? { children } : {}) })
+    if (checkpoint) this.#running.entity = { ...this.#running.entity, checkpoint }
+  }
+
+  async #save(changes: Parameters<typeof asideOf>[1]): Promise<void> {
+    const { entity, dropped } = this.#running
+    if (dropped) throw leaseLost(entity)
+    const verdict = await this.#services.completer.commit(asideOf(entity, changes))
+    switch (verdict.kind) {
+      case 'saved':
+        return
+      case 'stale':
+        this.#running.dropped = true
+        this.#running.abort(leaseLost(entity))
+        throw leaseLost(entity)
+      case 'full':
+        throw new SluiceError('conflict', `A child's key is taken: ${verdict.pool} by ${verdict.holders.join(', ')}.`, { ...verdict })
+      case 'held':
+      case 'refused':
+        throw new SluiceError('invalid', verdict.kind === 'refused' ? verdict.message : `${entity.id} is held.`, { id: entity.id })
+      default:
+        return verdict satisfies never
+    }
+  }
+
+  /** The last word counts: while one is being written, later ones replace each other. */
+  progress(value: unknown): void {
+    this.#progress = JSON.stringify(value ?? null)
+    if (this.#saying) return
+    this.#saying = true
+    void this.#say()
+  }
+
+  async #say(): Promise<void> {
+    try {
+      while (this.#progress !== null) {
+        const progress = this.#progress
+        this.#progress = null
+        await this.#save({ progress })
+        this.#running.entity = { ...this.#running.entity, progress }
+      }
+    } catch (error) {
+      this.log.debug({ error: messageOf(error) }, 'progress was not saved')
+    } finally {
+      this.#saying = false
+    }
+  }
+
+  async actOnChildren(action: string, filter: ChildFilter = {}, input: unknown = null): Promise<Readonly<Record<string, number>>> {
+    return actOnChildren(this.#services, this.#running.entity, this, action, filter, input)
+  }
+
+  /** What the commit of a finished run takes along. */
+  result(): { children: readonly ChildBirth[]; staging: 'none' | 'publish'; spawned: number } {
+    return { children: this.#buffer, staging: this.#staged ? 'publish' : 'none', spawned: this.#spawned }
+  }
+}
+
+function leaseLost(entity: Entity): SluiceError {
+  return new SluiceError('lease_lost', `The lease over ${entity.machine} ${entity.id} is over; its result is dropped.`, { id: entity.id })
+}
+
+async function* pagesOf(services: Services, parent: Entity, filter: ChildFilter): AsyncIterable<Entity> {
+  let after: number | undefined
+  for (;;) {
+    const page = await services.store.list({
+      ...filter,
+      parent: parent.id,
+      limit: services.limits.pageMax,
+      ...(after === undefined ? {} : { after }),
+    })
+    yield* page.entities
+    if (page.next === null) return
+    after = page.next
+  }
+}
+
+interface WalkCursor {
+  readonly action: string
+  readonly after: number
+  readonly counts: Record<string, number>
+}
+
+/** Group by group, with a checkpoint behind each: after a crash it goes on where it was, and counts nothing twice. */
+async function actOnChildren(
+  services: Services,
+  parent: Entity,
+  context: ProcessorContext,
+  action: string,
+  filter: ChildFilter,
+  input: unknown,
+): Promise<Readonly<Record<string, number>>> {
+  const saved = context.cursor as { walk?: WalkCursor } | null
+  let { after, counts } = saved?.walk?.action === action ? saved.walk : { after: 0, counts: {} as Record<string, number> }
+  for (;;) {
+    const page = await services.store.list({ ...filter, parent: parent.id, after, limit: services.limits.pageMax })
+    const results = await actOn(services, page.entities, action, {
+      actor: context.actor ?? `${parent.machine} ${parent.id}`, role: null, reason: `${action} asked for by ${parent.machine} ${parent.id}`, requestId: null,
+    }, input)
+    counts = { ...counts }
+    for (const result of results) counts[result.kind] = (counts[result.kind] ?? 0) + 1
+    if (page.next === null) return counts
+    after = page.next
+    await context.checkpoint({ walk: { action, after, counts } })
+  }
+}

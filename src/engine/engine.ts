@@ -1,0 +1,101 @@
+import { type Logger, pino } from 'pino'
+import { type Clock, systemClock } from '../clock.ts'
+import type { Control } from '../control.ts'
+import type { Implementation } from '../implementation.ts'
+import { defaultLimits, type Limits } from '../limits.ts'
+import type { Signal, Store } from '../store.ts'
+import { Completer } from './completer.ts'
+import { LocalControl } from './local-control.ts'
+import { Registry } from './registry.ts'
+import type { Services } from './services.ts'
+import { Sweeper } from './sweeper.ts'
+import { walkImplementation } from './walk.ts'
+import { Worker } from './worker.ts'
+
+export interface EngineOptions {
+  readonly store: Store
+  readonly implementations: readonly Implementation[]
+  readonly clock?: Clock
+  readonly limits?: Partial<Limits>
+  readonly log?: Logger
+  /** What the worker is called in lists and histories. */
+  readonly name?: string
+  readonly host?: string
+  readonly pid?: number
+  readonly program?: string
+  /** Serve only processors of these roles, and those without one. Default: all. */
+  readonly roles?: readonly string[]
+}
+
+/** Moves entities: a worker, a sweeper, and the control over both. Any number of engines may share a store. */
+export class Engine {
+  readonly control: Control
+  readonly #services: Services
+  readonly #worker: Worker
+  readonly #sweeper: Sweeper
+  #unlisten = () => {}
+  #state: 'new' | 'started' | 'stopped' = 'new'
+
+  constructor(options: EngineOptions) {
+    const clock = options.clock ?? systemClock()
+    const limits = { ...defaultLimits, ...options.limits }
+    const registry = new Registry([...options.implementations, walkImplementation(() => this.#services)])
+    const name = `${options.name ?? 'engine'}-${token(clock)}`
+    const completer = new Completer(options.store, clock, limits, name, (move) => this.#expect(move.wait))
+    const log = options.log ?? pino({ level: 'warn' })
+    this.#services = { store: options.store, clock, limits, registry, completer, log, name }
+    this.#worker = new Worker(this.#services, {
+      name,
+      host: options.host ?? 'local',
+      pid: options.pid ?? 0,
+      program: options.program ?? '',
+      roles: options.roles ?? [],
+      machines: registry.names,
+    })
+    this.#sweeper = new Sweeper(this.#services, () => this.#worker.look())
+    this.control = new LocalControl(this.#services, (at) => this.#expect({ for: 'run', at }))
+  }
+
+  /** Makes the store ready and the machines known: all that a control without a worker needs. */
+  async prepare(): Promise<void> {
+    const { store, registry } = this.#services
+    await store.migrate()
+    await store.define(registry.rows())
+  }
+
+  async start(): Promise<void> {
+    if (this.#state !== 'new') return
+    this.#state = 'started'
+    await this.prepare()
+    this.#unlisten = this.#services.store.signals?.((signal) => this.#hear(signal)) ?? (() => {})
+    await this.#worker.start()
+    this.#sweeper.start()
+  }
+
+  /** Graceful: what runs may end, the rest is given back, states stay as they are. The store stays open. */
+  async stop(): Promise<void> {
+    if (this.#state !== 'started') return
+    this.#state = 'stopped'
+    this.#sweeper.stop()
+    await this.#worker.stop()
+    this.#unlisten()
+    this.#services.completer.end()
+  }
+
+  #hear(signal: Signal): void {
+    if (signal.work) this.#worker.look()
+    if (signal.due) this.#sweeper.look()
+    if (signal.ended) this.#worker.lookForEnded()
+  }
+
+  /** Whoever waits for a time that we know of is not left to the poll. */
+  #expect(wait: { readonly for: string; readonly at?: number | null } | null): void {
+    const at = wait?.at
+    if (typeof at === 'number' && at > this.#services.store.time()) this.#sweeper.expect(at)
+  }
+}
+
+/** Eleven random letters and digits: enough that no two engines ever share a name. */
+function token(clock: Clock): string {
+  return Array.from({ length: 11 }, () => Math.floor(clock.random() * 36).toString(36)).join('')
+}

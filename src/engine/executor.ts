@@ -1,0 +1,377 @@
+import { chooseRun, type Decision, decide, decideIdle, type Occurrence } from '../decide.ts'
+import type { Entity, Wait } from '../entity.ts'
+import { isSluiceError, messageOf } from '../errors.ts'
+import type { Hold } from '../hold.ts'
+import type { Facts, Processor } from '../implementation.ts'
+import { claimPlan, type Machine, policyOf } from '../machine.ts'
+import type { Outcome } from '../outcome.ts'
+import type { Policy } from '../policy.ts'
+import { type Move, nobody, type Verdict } from '../store.ts'
+import type { Edge } from '../transition.ts'
+import { childrenOf } from './births.ts'
+import { ProcessorContext } from './context.ts'
+import { asideOf, joinDecisions, moveOf } from './moves.ts'
+import type { Run } from './registry.ts'
+import type { Running } from './running.ts'
+import type { Services } from './services.ts'
+
+/**
+ * Takes one claimed entity as far as it goes: run, get the outcome, decide, cascade, commit; and on with the next state
+ * as long as the lease is kept. Ends when the lease does.
+ */
+export class Executor {
+  readonly #services: Services
+  readonly #worker: ExecutorWorker
+
+  constructor(services: Services, worker: ExecutorWorker) {
+    this.#services = services
+    this.#worker = worker
+  }
+
+  async execute(running: Running): Promise<void> {
+    let work: Work | null = this.#begin(running)
+    while (work && !running.dropped) work = await this.#step(work)
+  }
+
+  #begin(running: Running): Work {
+    return { running, entity: running.entity, data: undefined, attempts: running.entity.attempts, carried: null, context: null }
+  }
+
+  /** One processor and what follows from it. Null: the lease is over. */
+  async #step(work: Work): Promise<Work | null> {
+    const { running, entity } = work
+    const { implementation } = running.run
+    const data = dataOf(work)
+    const facts = this.#facts(work)
+    const edge = chooseRun(implementation, entity, data, facts)
+    if (!edge) return this.#finish(work, decideIdle(implementation, entity, facts), null)
+    const occurrence = await this.#run(work, edge, data)
+    if (running.dropped) return null
+    const decision = this.#decide(work, data, occurrence)
+    const carried = joinDecisions(work.carried, decision)
+    if (!decision.runs) return this.#finish(work, carried, occurrence.cause === 'done' ? work.context : null)
+    // An inline edge: its processor runs next, and nothing is written in between.
+    running.begin(this.#services.clock.now(), policyOf(implementation.machine, decision.runs.processor).timeoutMs)
+    return {
+      ...work,
+      entity: { ...entity, state: decision.state, generation: decision.generation, request: null },
+      data: decision.data === undefined ? data : decision.data,
+      attempts: 1,
+      carried,
+    }
+  }
+
+  async #run(work: Work, edge: Edge, data: unknown): Promise<Occurrence> {
+    const { running, attempts } = work
+    const { implementation } = running.run
+    const policy = policyOf(implementation.machine, edge.processor)
+    if (attempts > policy.attemptsMax) return spent(work, policy.attemptsMax)
+    const processor = edge.processor === undefined ? undefined : implementation.processors[edge.processor]
+    if (!processor) return { cause: 'done', edge }
+    work.context = await this.#context(work, edge, data)
+    return occurrenceOf(edge, await outcomeOf(processor, work.context))
+  }
+
+  async #context(work: Work, edge: Edge, data: unknown): Promise<ProcessorContext> {
+    const { running } = work
+    const lanes = edge.on === 'children' ? await this.#services.store.lanes([running.entity.id]) : noLanes
+    return new ProcessorContext(this.#services, running, edge, work.entity.state, data, work.attempts, lanes, () => this.#settle(work))
+  }
+
+  /** Writes the hops taken in memory and keeps the lease: what a processor makes durable must not be ahead of its state. */
+  async #settle(work: Work): Promise<void> {
+    const { running, carried } = work
+    if (!carried || carried.hops.length === 0) return
+    const move = this.#move(work, { ...carried, wait: { for: 'run', at: this.#services.store.time() } }, { keep: true, context: null, holds: [] })
+    work.carried = null
+    const verdict = await this.#services.completer.commit(move)
+    if (verdict.kind !== 'saved') {
+      running.dropped = true
+      throw new Error(`The hops before were not saved: ${verdict.kind}.`)
+    }
+    running.entity = afterMove(running.entity, move)
+  }
+
+  #decide(work: Work, data: unknown, occurrence: Occurrence): Decision {
+    const { implementation } = work.running.run
+    const { limits } = this.#services
+    const facts = this.#facts(work)
+    try {
+      return decide(implementation, work.entity, data, work.attempts, occurrence, facts, limits.hopsMax)
+    } catch (error) {
+      // A rule that breaks is the entity's failure, not the worker's: its neighbours go on.
+      if (occurrence.cause === 'fail') throw error
+      const failure: Occurrence = { cause: 'fail', reason: messageOf(error), error: messageOf(error) }
+      return decide(implementation, work.entity, data, work.attempts, failure, facts, limits.hopsMax)
+    }
+  }
+
+  #facts(work: Work, holds: readonly Hold[] = noHolds): Facts {
+    const { store, clock } = this.#services
+    const { request } = work.entity
+    return {
+      now: store.time(),
+      random: clock.random(),
+      lanes: null,
+      holds,
+      input: request?.input ? JSON.parse(request.input) : null,
+      actor: request?.actor ?? null,
+      reason: null,
+      error: null,
+    }
+  }
+
+  async #finish(work: Work, decision: Decision, context: ProcessorContext | null): Promise<Work | null> {
+    this.#worker.returned(work.running)
+    const next = this.#next(work, decision)
+    const attempt = this.#tryMove(work, next ? withClaimHops(work.running.run.implementation.machine, decision) : decision, {
+      keep: next !== null, context, holds: [],
+    })
+    const verdict = 'failure' in attempt ? null : await this.#services.completer.commit(attempt.move)
+    if (next && verdict?.kind !== 'saved') this.#worker.unreserve(next)
+    if ('failure' in attempt) return this.#fail(work, attempt.failure)
+    return this.#after(work, decision, context, attempt.move, verdict as Verdict, next)
+  }
+
+  async #after(
+    work: Work,
+    decision: Decision,
+    context: ProcessorContext | null,
+    move: Move,
+    verdict: Verdict,
+    next: Run | null,
+  ): Promise<Work | null> {
+    const { running } = work
+    switch (verdict.kind) {
+      case 'saved':
+        if (!next) return null
+        running.entity = afterMove(running.entity, move)
+        this.#worker.goOn(running, next)
+        return this.#begin(running)
+      case 'stale':
+        return this.#reconsider(work, move)
+      case 'held':
+        return this.#held(work, decision, context, verdict.holds)
+      case 'full':
+        return this.#wait(work, { for: 'run', at: this.#services.store.time(), pool: verdict.pool })
+      case 'refused':
+        return this.#fail(work, verdict.message)
+      default:
+        return verdict satisfies never
+    }
+  }
+
+  /**
+   * 'stale': usually the lease is over, and another's result stands; ours is dropped, never merged. But a move over children
+   * is also stale if they have changed since: then the lease still holds, and the entity waits to be judged anew.
+   */
+  async #reconsider(work: Work, move: Move): Promise<Work | null> {
+    if (!move.read) return null
+    return this.#wait(work, { for: 'children', at: this.#services.store.time() }, null)
+  }
+
+  /** Ends the lease without a hop; all that was done in memory is dropped. */
+  async #wait(work: Work, wait: Wait, request?: null): Promise<null> {
+    const { entity } = work.running
+    const move: Move = {
+      ...asideOf(entity, {}), keep: false, wait, attempts: 'back', ...(request === null ? { request: null } : {}),
+    }
+    await this.#services.completer.commit(move)
+    return null
+  }
+
+  /** A hold was set meanwhile: decided anew with the hold as a fact, for machines that have an edge for it; saved all the same, without going on. */
+  async #held(work: Work, decision: Decision, context: ProcessorContext | null, holds: readonly Hold[]): Promise<Work | null> {
+    const known = holds.map((hold) => hold.id)
+    const { implementation } = work.running.run
+    const again = this.#redecide(work, holds) ?? decision
+    const attempt = this.#tryMove(work, again, { keep: false, context: again === decision ? context : null, holds: known })
+    if ('failure' in attempt) return this.#fail(work, attempt.failure)
+    const verdict = await this.#services.completer.commit(attempt.move)
+    // Another hold in this very moment: known holds only grow, so this ends.
+    if (verdict.kind === 'held') return this.#held(work, decision, context, [...holds, ...verdict.holds])
+    if (verdict.kind === 'refused') this.#services.log.error({ entity: work.entity.id, machine: implementation.machine.name }, verdict.message)
+    return null
+  }
+
+  /** Another `done` edge of the claimed state, chosen now that the hold is known. Null: the same edge. */
+  #redecide(work: Work, holds: readonly Hold[]): Decision | null {
+    const { running } = work
+    const { implementation } = running.run
+    const entity = running.entity
+    const data = JSON.parse(entity.data)
+    const facts = { ...this.#facts(work, holds) }
+    const before = chooseRun(implementation, entity, data, this.#facts(work))
+    const edge = chooseRun(implementation, entity, data, facts)
+    if (!edge || edge.name === before?.name) return null
+    return decide(implementation, entity, data, running.entity.attempts, { cause: 'done', edge }, facts, this.#services.limits.hopsMax)
+  }
+
+  /** What it did cannot be kept: it fails, without what it did. */
+  async #fail(work: Work, message: string): Promise<null> {
+    const { running } = work
+    const { implementation } = running.run
+    const occurrence: Occurrence = { cause: 'fail', reason: message, error: message }
+    const failure = decide(implementation, running.entity, JSON.parse(running.entity.data), 1, occurrence, this.#facts(work), this.#services.limits.hopsMax)
+    const attempt = this.#tryMove({ ...work, entity: running.entity, carried: null }, failure, { keep: false, context: null, holds: null })
+    if ('failure' in attempt) {
+      this.#services.log.error({ entity: work.entity.id, machine: implementation.machine.name }, attempt.failure)
+      return null
+    }
+    await this.#services.completer.commit(attempt.move)
+    return null
+  }
+
+  #tryMove(work: Work, decision: Decision, options: MoveParts): { move: Move } | { failure: string } {
+    try {
+      return { move: this.#move(work, decision, options) }
+    } catch (error) {
+      if (!isSluiceError(error)) throw error
+      return { failure: messageOf(error) }
+    }
+  }
+
+  #move(work: Work, decision: Decision, { keep, context, holds }: MoveParts): Move {
+    const { registry, limits, store } = this.#services
+    const { entity, run } = work.running
+    const spawned = context?.result() ?? nothingSpawned
+    const children =
+      decision.change.spawn.length === 0
+        ? spawned.children
+        : [...spawned.children, ...childrenOf(registry, entity, decision.change.spawn, spawned.spawned, store.time(), limits)]
+    const { request } = entity
+    return moveOf(
+      run.implementation.machine,
+      entity,
+      decision,
+      {
+        by: 'lease',
+        keep,
+        children,
+        staging: spawned.staging,
+        spawned: spawned.spawned,
+        read: request?.read ?? null,
+        holds,
+        actor: request ? { actor: request.actor, role: request.role, reason: request.reason, requestId: request.requestId } : nobody,
+      },
+      limits,
+    )
+  }
+
+  /** The lease is kept where the next state's processor has a free place here and needs no pool of its own. Null: it ends. */
+  #next({ running }: Work, decision: Decision): Run | null {
+    if (running.aborted || decision.hops.length === 0 || decision.settled || decision.request) return null
+    const { wait } = decision
+    if (wait.for !== 'run' || wait.gated || wait.pool !== undefined || wait.at > this.#services.store.time()) return null
+    const { machine } = running.run.implementation
+    const plan = claimPlan(machine, decision.state)
+    if (!plan || isLimited(running.run.policy) || isLimited(policyOf(machine, plan.processor))) return null
+    return this.#worker.reserve(machine, decision.state)
+  }
+}
+
+/** What the executor asks of its worker. */
+export interface ExecutorWorker {
+  /** A free place for the state's processor; null: none, or it is not served here. */
+  reserve(machine: Machine, state: string): Run | null
+  unreserve(run: Run): void
+  /** The lease was kept: the entity goes on in the reserved place. */
+  goOn(running: Running, run: Run): void
+  /** The processor is through; only the commit is awaited. */
+  returned(running: Running): void
+}
+
+/** One claimed entity on its way through states. */
+interface Work {
+  readonly running: Running
+  /** As decided so far; `running.entity` is as stored. */
+  readonly entity: Entity
+  /** Parsed when first needed. */
+  data: unknown
+  readonly attempts: number
+  carried: Decision | null
+  context: ProcessorContext | null
+}
+
+interface MoveParts {
+  readonly keep: boolean
+  readonly context: ProcessorContext | null
+  readonly holds: readonly number[] | null
+}
+
+function isLimited(policy: Policy): boolean {
+  return policy.concurrency !== null || policy.concurrencyPer !== null
+}
+
+const noLanes: readonly never[] = []
+const noHolds: readonly Hold[] = []
+const nothingSpawned = { children: [], staging: 'none', spawned: 0 } as const
+
+function dataOf(work: Work): unknown {
+  if (work.data === undefined) work.data = JSON.parse(work.entity.data)
+  return work.data
+}
+
+function spent(work: Work, attemptsMax: number): Occurrence {
+  const { error } = work.entity
+  const because = error ? `the last one ended with: ${error}` : 'its process died or it outran its timeout each time'
+  return { cause: 'fail', reason: error ?? 'attempts spent', error: `All ${attemptsMax} attempts are spent; ${because}.` }
+}
+
+/** A throw is a retry. */
+async function outcomeOf(processor: Processor, context: ProcessorContext): Promise<Outcome> {
+  try {
+    return (await processor(context)) ?? plainDone
+  } catch (error) {
+    return { kind: 'retry', error: messageOf(error) }
+  }
+}
+
+const plainDone: Outcome = { kind: 'done' }
+
+function occurrenceOf(edge: Edge, outcome: Outcome): Occurrence {
+  switch (outcome.kind) {
+    case 'done':
+      return { cause: 'done', edge, data: outcome.data, ...(outcome.sums ? { sums: outcome.sums } : {}) }
+    case 'retry':
+      return {
+        cause: 'retry', error: outcome.error, data: outcome.data, processor: edge.processor ?? null,
+        ...(outcome.delayMs === undefined ? {} : { delayMs: outcome.delayMs }),
+      }
+    case 'poll':
+      return { cause: 'poll', afterMs: outcome.afterMs, data: outcome.data }
+    case 'fail':
+      return { cause: 'fail', reason: outcome.reason, error: outcome.error ?? outcome.reason, data: outcome.data }
+    default:
+      return outcome satisfies never
+  }
+}
+
+/** A kept lease takes the claim's hops along: nobody claims again. */
+function withClaimHops(machine: Machine, decision: Decision): Decision {
+  const plan = claimPlan(machine, decision.state)
+  if (!plan || plan.hops.length === 0) return decision
+  return { ...decision, hops: [...decision.hops, ...plan.hops], state: plan.state }
+}
+
+/** The entity as the store has it after a saved move that kept the lease. */
+function afterMove(entity: Entity, move: Move): Entity {
+  return {
+    ...entity,
+    state: move.state,
+    seq: entity.seq + (move.hops.length > 0 ? 1 : 0),
+    generation: move.generation,
+    settled: move.settled,
+    data: move.data ?? entity.data,
+    labels: move.labels ?? entity.labels,
+    priority: move.priority ?? entity.priority,
+    attempts: 1,
+    suspect: 0,
+    request: move.request === undefined ? entity.request : move.request,
+    checkpoint: move.checkpoint === undefined ? entity.checkpoint : move.checkpoint,
+    progress: move.progress === undefined ? entity.progress : move.progress,
+    reason: move.reason === undefined ? entity.reason : move.reason,
+    error: move.error === undefined ? entity.error : move.error,
+    wait: move.wait ?? entity.wait,
+  }
+}

@@ -1,0 +1,128 @@
+import { type Decision, joinChanges } from '../decide.ts'
+import type { Checkpoint, Entity, LaneRead, Request } from '../entity.ts'
+import type { Limits } from '../limits.ts'
+import type { Machine } from '../machine.ts'
+import { type Actor, type ChildBirth, type Move, nobody } from '../store.ts'
+import { checkData, checkLabels, checkPriority, dataText } from './births.ts'
+
+/** What a move has besides its decision. */
+export interface MoveOptions {
+  readonly by: Move['by']
+  readonly keep?: boolean
+  readonly children?: readonly ChildBirth[]
+  readonly staging?: Move['staging']
+  readonly spawned?: number
+  readonly read?: readonly LaneRead[] | null
+  /** Holds that the decision knew; none by default. Null: a person or the engine moves it whatever is held. */
+  readonly holds?: readonly number[] | null
+  readonly actor?: Actor
+  readonly request?: Request | null
+}
+
+/** The decision as the store takes it. Throws `invalid` if the new data does not fit the machine's schema or the limit. */
+export function moveOf(machine: Machine, entity: Entity, decision: Decision, options: MoveOptions, limits: Limits): Move {
+  const { change } = decision
+  const moved = decision.hops.length > 0
+  const data = decision.data === undefined ? undefined : checkData(machine, decision.data)
+  const keep = options.keep ?? false
+  const goesOn = keep || decision.wait.for === 'run'
+  return {
+    id: entity.id,
+    epoch: entity.epoch,
+    seq: entity.seq,
+    by: options.by,
+    cause: decision.cause,
+    hops: decision.hops,
+    state: decision.state,
+    settled: decision.settled,
+    generation: decision.generation,
+    data: data === undefined ? null : dataText(machine, data, limits),
+    labels: data === undefined || machine.labels.length === 0 ? null : checkLabels(machine, data, limits),
+    priority: change.priority === undefined ? null : checkPriority(change.priority),
+    wait: decision.wait,
+    keep,
+    attempts: decision.attempts,
+    // A request is answered by the move that its edge makes; a retry without an edge runs it again.
+    ...(options.request !== undefined ? { request: options.request } : moved && entity.request ? { request: null } : {}),
+    ...(moved && (entity.checkpoint || options.staging === 'publish') ? { checkpoint: null } : {}),
+    ...(moved && entity.progress !== null ? { progress: null } : {}),
+    ...(decision.reason !== undefined ? { reason: cut(decision.reason, limits) } : {}),
+    ...(change.sums ? { sums: change.sums } : {}),
+    ...(decision.error !== undefined ? { error: cut(decision.error, limits) } : moved && entity.error !== null ? { error: null } : {}),
+    children: options.children ?? none,
+    staging: options.staging ?? 'none',
+    spawned: options.spawned ?? 0,
+    opens: change.open,
+    shuts: change.shut,
+    lanes: decision.lanes,
+    read: options.read ?? null,
+    takes: change.takes,
+    gives: change.gives,
+    holds: goesOn && options.by === 'lease' ? (options.holds === undefined ? none : options.holds) : null,
+    holdable: machine.states[decision.state]?.holdable ?? true,
+    actor: options.actor ?? nobody,
+  }
+}
+
+const none: readonly never[] = []
+
+function cut(text: string | null, limits: Limits): string | null {
+  return text !== null && text.length > limits.reasonMax ? `${text.slice(0, limits.reasonMax - 1)}…` : text
+}
+
+/** A change that keeps state and lease: a checkpoint, or a word about progress. */
+export function asideOf(
+  entity: Entity,
+  changes: { checkpoint?: Checkpoint; progress?: string; children?: readonly ChildBirth[]; priority?: number },
+): Move {
+  return {
+    id: entity.id,
+    epoch: entity.epoch,
+    seq: entity.seq,
+    by: changes.priority === undefined ? 'lease' : 'aside',
+    cause: 'aside',
+    hops: none,
+    state: entity.state,
+    settled: entity.settled,
+    generation: entity.generation,
+    data: null,
+    labels: null,
+    priority: changes.priority ?? null,
+    wait: null,
+    keep: changes.priority === undefined,
+    attempts: 'stay',
+    ...(changes.checkpoint === undefined ? {} : { checkpoint: changes.checkpoint }),
+    ...(changes.progress === undefined ? {} : { progress: changes.progress }),
+    children: changes.children ?? none,
+    staging: changes.children ? 'stage' : 'none',
+    spawned: 0,
+    opens: none,
+    shuts: none,
+    lanes: null,
+    read: null,
+    takes: none,
+    gives: none,
+    holds: null,
+    holdable: true,
+    actor: nobody,
+  }
+}
+
+/** Two decisions as one move: the hops taken in memory, and what came after them. */
+export function joinDecisions(before: Decision | null, after: Decision): Decision {
+  if (!before) return after
+  const data = after.data === undefined ? before.data : after.data
+  const reason = after.reason === undefined ? before.reason : after.reason
+  const error = after.error === undefined ? before.error : after.error
+  return {
+    ...after,
+    hops: [...before.hops, ...after.hops],
+    data,
+    // The hops before have done their work: what is counted now is the last state's first attempt.
+    attempts: after.attempts === 'stay' ? 'one' : after.attempts === 'back' ? 'reset' : after.attempts,
+    change: joinChanges(before.change, after.change),
+    lanes: after.lanes ?? before.lanes,
+    ...(reason === undefined ? {} : { reason }),
+    ...(error === undefined ? {} : { error }),
+  }
+}

@@ -1,0 +1,51 @@
+import type { Entity } from '../entity.ts'
+import type { Run } from './registry.ts'
+
+/** One claimed entity in this process, from the claim to the end of its lease. */
+export class Running {
+  /** As the store has it: replaced by each saved move. */
+  entity: Entity
+  run: Run
+  startedAt: number
+  deadline: number
+  /** Its processor runs now. */
+  active = false
+  /** The renewing thread knows its deadline. */
+  watched = false
+  /** The lease is over: whatever comes of the processor is dropped. */
+  dropped = false
+  #controller: AbortController | null = null
+  #reason: Error | null = null
+
+  constructor(entity: Entity, run: Run, now: number) {
+    this.entity = entity
+    this.run = run
+    this.startedAt = now
+    this.deadline = now + run.policy.timeoutMs
+  }
+
+  /** Made when first asked for: most runs end before anybody does. */
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController()
+      if (this.#reason) this.#controller.abort(this.#reason)
+    }
+    return this.#controller.signal
+  }
+
+  get aborted(): boolean {
+    return this.#reason !== null
+  }
+
+  abort(reason: Error): void {
+    if (this.#reason) return
+    this.#reason = reason
+    this.#controller?.abort(reason)
+  }
+
+  begin(now: number, timeoutMs: number): void {
+    this.startedAt = now
+    this.deadline = now + timeoutMs
+    this.watched = false
+  }
+}

@@ -1,0 +1,18 @@
+import type { Logger } from 'pino'
+import type { Clock } from '../clock.ts'
+import type { Limits } from '../limits.ts'
+import type { Store } from '../store.ts'
+import type { Completer } from './completer.ts'
+import type { Registry } from './registry.ts'
+
+/** What the parts of one engine share. */
+export interface Services {
+  readonly store: Store
+  readonly clock: Clock
+  readonly limits: Limits
+  readonly registry: Registry
+  readonly completer: Completer
+  readonly log: Logger
+  /** Unique to this engine: begins the ids of its operations. */
+  readonly name: string
+}

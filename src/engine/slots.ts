@@ -1,0 +1,52 @@
+import type { Policy } from '../policy.ts'
+import type { Running } from './running.ts'
+
+/** The places for one processor in this process, who waits for one, and how fast they go: decides how much to claim ahead. */
+export class Slots {
+  readonly policy: Policy
+  /** Claimed, and waiting for a free place. */
+  readonly queue: Running[] = []
+  /** Claimed, with the lease not yet over. */
+  held = 0
+  /** Processors that run now. */
+  active = 0
+  #perMs = 0
+  #ended = 0
+  #since: number | null = null
+
+  constructor(policy: Policy) {
+    this.policy = policy
+  }
+
+  get isFull(): boolean {
+    return this.active >= this.policy.parallel
+  }
+
+  accept(now: number): void {
+    this.#since ??= now
+    this.held += 1
+  }
+
+  end(now: number): void {
+    this.held -= 1
+    this.#ended += 1
+    const elapsedMs = now - (this.#since ?? now)
+    // Measured over a moment at least, and smoothed: one slow run does not starve the line.
+    if (this.held > 0 && elapsedMs < 10) return
+    const rate = this.#ended / Math.max(1, elapsedMs)
+    this.#perMs = this.#perMs === 0 ? rate : this.#perMs * 0.5 + rate * 0.5
+    this.#ended = 0
+    this.#since = this.held > 0 ? now : null
+  }
+
+  /**
+   * How many more to claim: what can be started within this time at the measured rate. Small gaps are not worth a write
+   * of their own, unless a processor would stand idle for them.
+   */
+  room(aheadMs: number, max: number): number {
+    const { parallel } = this.policy
+    const wanted = Math.min(max, Math.max(parallel, Math.floor(this.#perMs * aheadMs)))
+    const room = wanted - this.held
+    return this.held < parallel || room * 2 >= wanted ? room : 0
+  }
+}

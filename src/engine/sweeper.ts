@@ -1,0 +1,173 @@
+import { decide, type Occurrence } from '../decide.ts'
+import type { Entity, LaneRead, Request } from '../entity.ts'
+import { messageOf } from '../errors.ts'
+import type { Facts } from '../implementation.ts'
+import type { Lane } from '../lane.ts'
+import { type Move, nobody } from '../store.ts'
+import { childrenOf } from './births.ts'
+import { moveOf } from './moves.ts'
+import type { Services } from './services.ts'
+
+/** Does what nobody holds a lease for: woken parents, timers, retention, dead workers. One per process; any number may run. */
+export class Sweeper {
+  readonly #services: Services
+  /** Something waits to run from about now. */
+  readonly #onWork: () => void
+  #state: 'idle' | 'sweeping' | 'ended' = 'idle'
+  #sweeping = false
+  #again = false
+  #sweptAt = Number.NEGATIVE_INFINITY
+  #buriedAt = Number.NEGATIVE_INFINITY
+  #wakeAt = Number.POSITIVE_INFINITY
+  #cancel = () => {}
+  /** What could not be decided rests until this time: a rule that breaks must not keep the sweeper busy. */
+  readonly #resting = new Map<number, number>()
+
+  constructor(services: Services, onWork: () => void) {
+    this.#services = services
+    this.#onWork = onWork
+  }
+
+  start(): void {
+    this.#state = 'sweeping'
+    this.look()
+  }
+
+  stop(): void {
+    this.#state = 'ended'
+    this.#cancel()
+  }
+
+  /** Something may be due. Parents woken within `judgeMs` are judged together. */
+  look(): void {
+    this.#again = true
+    if (this.#sweeping || this.#state !== 'sweeping') return
+    this.#sweeping = true
+    const { clock, limits } = this.#services
+    const pauseMs = Math.max(0, this.#sweptAt + limits.judgeMs - clock.now())
+    if (pauseMs > 0) clock.after(pauseMs, () => void this.#sweep())
+    else clock.soon(() => void this.#sweep())
+  }
+
+  /** Something of ours will be due at this time. */
+  expect(at: number): void {
+    if (at < this.#wakeAt) this.#sleepUntil(at)
+  }
+
+  async #sweep(): Promise<void> {
+    const { store, clock, limits, registry, log } = this.#services
+    this.#again = false
+    this.#sweptAt = clock.now()
+    let next: number | null = null
+    try {
+      await this.#buryDead()
+      const due = await store.due(limits.pageMax, registry.names)
+      const moves = [
+        ...due.parents.filter(({ entity }) => this.#isAwake(entity)).map(({ entity, lanes }) => this.#judge(entity, lanes)),
+        ...due.timers.filter((entity) => this.#isAwake(entity)).map((entity) => this.#time(entity)),
+      ]
+      await Promise.all(moves)
+      for (const root of due.purges) await this.#purge(root)
+      if (moves.length > 0 || due.purges.length > 0) this.#again = true
+      next = due.next
+    } catch (error) {
+      log.warn({ error: messageOf(error) }, 'a sweep failed; it is tried again')
+    }
+    this.#sweeping = false
+    if (this.#state !== 'sweeping') return
+    if (this.#again) this.look()
+    else this.#sleepUntil(Math.min(next ?? Number.POSITIVE_INFINITY, store.time() + limits.pollMs * (0.75 + clock.random() / 2)))
+  }
+
+  #sleepUntil(at: number): void {
+    if (this.#state !== 'sweeping') return
+    const { store, clock } = this.#services
+    this.#cancel()
+    this.#wakeAt = at
+    this.#cancel = clock.after(Math.max(1, at - store.time()), () => {
+      this.#wakeAt = Number.POSITIVE_INFINITY
+      this.#onWork()
+      this.look()
+    })
+  }
+
+  /** Dead workers are looked for a few times per lease, so that what they held runs again within two lease times. */
+  async #buryDead(): Promise<void> {
+    const { store, clock, limits } = this.#services
+    if (clock.now() - this.#buriedAt < Math.min(limits.pollMs, limits.leaseMs / 4)) return
+    const freed = await store.release({ kind: 'dead' })
+    this.#buriedAt = clock.now()
+    if (freed.length > 0) this.#onWork()
+  }
+
+  async #judge(entity: Entity, lanes: readonly Lane[]): Promise<void> {
+    await this.#move(entity, { cause: 'children' }, lanes)
+  }
+
+  async #time(entity: Entity): Promise<void> {
+    await this.#move(entity, { cause: 'time' }, null)
+  }
+
+  async #move(entity: Entity, occurrence: Occurrence, lanes: readonly Lane[] | null): Promise<void> {
+    const { completer, log } = this.#services
+    try {
+      const verdict = await completer.commit(this.#decide(entity, occurrence, lanes))
+      if (verdict.kind !== 'refused' && verdict.kind !== 'full') return
+      const message = verdict.kind === 'full' ? `${verdict.pool} is full.` : verdict.message
+      this.#rest(entity)
+      log.error({ entity: entity.id, machine: entity.machine }, `a ${occurrence.cause} edge was refused: ${message}`)
+    } catch (error) {
+      this.#rest(entity)
+      log.error({ entity: entity.id, machine: entity.machine, error: messageOf(error) }, `a ${occurrence.cause} edge could not be decided`)
+    }
+  }
+
+  #rest(entity: Entity): void {
+    this.#resting.set(entity.id, this.#services.store.time() + 10 * this.#services.limits.pollMs)
+  }
+
+  #isAwake(entity: Entity): boolean {
+    const until = this.#resting.get(entity.id)
+    if (until === undefined) return true
+    if (until > this.#services.store.time()) return false
+    this.#resting.delete(entity.id)
+    return true
+  }
+
+  #decide(entity: Entity, occurrence: Occurrence, lanes: readonly Lane[] | null): Move {
+    const { registry, store, clock, limits } = this.#services
+    const implementation = registry.get(entity.machine, entity.version)
+    const facts: Facts = {
+      now: store.time(), random: clock.random(), lanes, holds: [], input: null, actor: null, reason: null, error: null,
+    }
+    // Whoever waits for children may be due by its timer as well: what its children say comes first.
+    let decision = decide(implementation, entity, JSON.parse(entity.data), 0, occurrence, facts, limits.hopsMax)
+    if (lanes && decision.hops.length === 0 && !decision.request) {
+      const timed = decide(implementation, entity, JSON.parse(entity.data), 0, { cause: 'time' }, facts, limits.hopsMax)
+      if (timed.hops.length > 0 || timed.request) decision = timed
+    }
+    const read: readonly LaneRead[] | null = lanes && lanes.map((lane) => ({ lane: lane.name, wake: lane.wake }))
+    const request: Request | null = decision.request && {
+      edge: decision.request.name, actor: null, role: null, reason: null, requestId: null, input: null,
+      read: decision.request.on === 'children' ? read : null,
+    }
+    const children = childrenOf(registry, entity, decision.change.spawn, 0, facts.now, limits)
+    return moveOf(
+      implementation.machine,
+      entity,
+      request ? { ...decision, attempts: 'reset' } : decision,
+      {
+        by: decision.hops.length > 0 ? 'outside' : 'aside', read, children, spawned: children.length, actor: nobody,
+        ...(request ? { request } : {}),
+      },
+      limits,
+    )
+  }
+
+  async #purge(root: number): Promise<void> {
+    const { store, limits } = this.#services
+    while (this.#state === 'sweeping' && !(await store.purge(root, limits.pageMax))) {
+      // One group after another, each a short write: whoever works is not kept waiting.
+    }
+  }
+}

@@ -1,0 +1,378 @@
+import { messageOf, SluiceError } from '../errors.ts'
+import type { Entity } from '../entity.ts'
+import type { WorkerIdentity } from '../lease.ts'
+import { claimPlan, type Machine } from '../machine.ts'
+import type { ClaimRun, Heart } from '../store.ts'
+import { Executor } from './executor.ts'
+import { clockHeart } from './heart.ts'
+import { placeOf, type Run } from './registry.ts'
+import { Running } from './running.ts'
+import type { Services } from './services.ts'
+import { Slots } from './slots.ts'
+
+/** Claims what it can start soon, runs it, and keeps its lease alive. One per process. */
+export class Worker {
+  readonly #services: Services
+  readonly #identity: WorkerIdentity
+  readonly #executor: Executor
+  readonly #runs: readonly Run[]
+  /** By the place where the processor runs. */
+  readonly #slots = new Map<string, Slots>()
+  readonly #runByPlace = new Map<string, Run>()
+  readonly #running = new Map<number, Running>()
+  #id: number | null = null
+  #heart: Heart | null = null
+  #state: 'idle' | 'working' | 'draining' | 'ended' = 'idle'
+  #claiming = false
+  #again = false
+  #cancelPoll = () => {}
+  #cancelPatrol: (() => void) | null = null
+  #lookedAt = 0
+  #whenEmpty: (() => void)[] = []
+
+  constructor(services: Services, identity: WorkerIdentity) {
+    this.#services = services
+    this.#identity = identity
+    const { roles } = identity
+    this.#runs = services.registry.runs.filter(
+      (run) => roles.length === 0 || run.policy.role === null || roles.includes(run.policy.role),
+    )
+    for (const run of this.#runs) {
+      if (this.#slots.has(run.place)) continue
+      this.#slots.set(run.place, new Slots(run.policy))
+      this.#runByPlace.set(run.place, run)
+    }
+    this.#executor = new Executor(services, {
+      reserve: (machine, state) => this.#reserve(machine, state),
+      goOn: (running, run) => this.#goOn(running, run),
+      unreserve: (run) => this.#free(this.#slotsOf(run)),
+      returned: (running) => this.#returned(running),
+    })
+  }
+
+  get id(): number | null {
+    return this.#id
+  }
+
+  /** How many entities it holds. */
+  get held(): number {
+    return this.#running.size
+  }
+
+  async start(): Promise<void> {
+    this.#state = 'working'
+    await this.#register()
+    this.#poll()
+    this.look()
+  }
+
+  /** Something may be waiting. Called by signals; calls in between are merged. */
+  look(): void {
+    this.#again = true
+    if (this.#claiming || this.#state !== 'working') return
+    this.#claiming = true
+    this.#services.clock.soon(() => void this.#claimAll())
+  }
+
+  /** Some leases may have been ended from outside: whatever runs without one is aborted. */
+  lookForEnded(): void {
+    if (this.#running.size > 0) void this.#dropEnded()
+  }
+
+  /** Stops claiming, waits for what runs, aborts it after `drainMs`, gives the rest back. States stay as they are. */
+  async stop(): Promise<void> {
+    if (this.#state !== 'working') return
+    this.#state = 'draining'
+    this.#cancelPoll()
+    await this.#giveBack([...this.#slots.values()].flatMap((slots) => slots.queue))
+    await this.#drained(this.#services.limits.drainMs)
+    for (const running of this.#running.values()) running.abort(new SluiceError('lease_lost', 'This process is stopping.'))
+    await this.#drained(Math.min(1_000, this.#services.limits.drainMs))
+    for (const running of this.#running.values()) running.dropped = true
+    this.#state = 'ended'
+    this.#cancelPatrol?.()
+    await this.#heart?.stop()
+    if (this.#id !== null) await this.#retire(this.#id)
+  }
+
+  #slotsOf(run: Run): Slots {
+    return this.#slots.get(run.place) as Slots
+  }
+
+  /** A place for the next state's processor, if it is served here and one is free: then the lease may be kept. */
+  #reserve(machine: Machine, state: string): Run | null {
+    const run = this.#runByPlace.get(placeOf(machine, claimPlan(machine, state)?.state ?? state, null))
+    if (!run || this.#state !== 'working') return null
+    const slots = this.#slotsOf(run)
+    if (slots.isFull || slots.queue.length > 0) return null
+    slots.active += 1
+    return run
+  }
+
+  /** The move was saved and the lease kept: the entity goes on in the place that was reserved for it. */
+  #goOn(running: Running, run: Run): void {
+    const now = this.#services.store.time()
+    if (running.watched) this.#heart?.unwatch(running.entity.id)
+    this.#slotsOf(running.run).end(now)
+    running.run = run
+    running.active = true
+    running.begin(now, run.policy.timeoutMs)
+    this.#slotsOf(run).accept(now)
+  }
+
+  #free(slots: Slots): void {
+    slots.active -= 1
+    this.#beginNext(slots)
+  }
+
+  async #register(): Promise<void> {
+    const { store, clock, limits } = this.#services
+    for (let pauseMs = 20; ; pauseMs = Math.min(1_000, pauseMs * 2)) {
+      if (this.#state === 'ended') return
+      try {
+        const worker = await store.renew({ id: null, identity: this.#identity, leaseMs: limits.leaseMs })
+        this.#id = worker.id
+        const request = {
+          worker: worker.id, identity: this.#identity, leaseMs: limits.leaseMs, renewMs: limits.renewMs, lost: () => this.#lost(worker.id),
+        }
+        this.#heart = store.heart?.(request) ?? clockHeart(store, clock, request)
+        return
+      } catch (error) {
+        this.#services.log.warn({ error: messageOf(error) }, 'the worker could not register; it tries again')
+        await new Promise<void>((resolve) => clock.after(pauseMs, resolve))
+      }
+    }
+  }
+
+  /** The lease is gone: others have, or will have, what we held. Nothing of it is ours any more. */
+  #lost(worker: number): void {
+    if (this.#id !== worker || this.#state === 'ended') return
+    this.#services.log.warn({ worker }, 'the lease was lost; what was running is dropped and the worker registers anew')
+    this.#id = null
+    for (const running of [...this.#running.values()]) this.#drop(running, new SluiceError('lease_lost', 'The worker lost its lease.'))
+    void this.#heart?.stop()
+    this.#heart = null
+    void this.#register().then(() => this.look())
+  }
+
+  #poll(): void {
+    const { clock, limits } = this.#services
+    // Jitter keeps processes that started together from polling together.
+    this.#cancelPoll = clock.after(limits.pollMs * (0.75 + clock.random() / 2), () => {
+      this.look()
+      if (this.#state === 'working') this.#poll()
+    })
+  }
+
+  async #claimAll(): Promise<void> {
+    try {
+      while (this.#again && this.#state === 'working' && this.#id !== null) {
+        this.#again = false
+        if (await this.#claim(this.#id)) this.#again = true
+      }
+    } catch (error) {
+      await this.#recover(error)
+    } finally {
+      this.#claiming = false
+    }
+    if (this.#again && this.#state === 'working' && this.#id !== null) this.look()
+  }
+
+  /** True: there may be more. */
+  async #claim(worker: number): Promise<boolean> {
+    const { store, limits } = this.#services
+    const runs = this.#claimable()
+    if (runs.length === 0) return false
+    const limit = Math.min(limits.claimMax, runs.reduce((sum, run) => sum + run.limit, 0))
+    const { entities, suspects } = await store.claim({ worker, runs, limit, bytes: limits.claimBytesMax })
+    // The lease was lost while the claim was under way: the answer belongs to a worker that is no more.
+    if (this.#id !== worker) return false
+    const now = store.time()
+    for (const entity of entities) this.#accept(new Running(entity, this.#runFor(entity), now))
+    if (entities.length > 0) this.#patrol()
+    return entities.length > 0 && !(suspects && entities.length < limit)
+  }
+
+  #claimable(): ClaimRun[] {
+    const { limits } = this.#services
+    const claims: ClaimRun[] = []
+    for (const run of this.#runs) {
+      const room = this.#slotsOf(run).room(limits.claimAheadMs, limits.claimMax)
+      if (room > 0) claims.push({ ...run.claim, limit: room })
+    }
+    return claims
+  }
+
+  #runFor(entity: Entity): Run {
+    const run = this.#runByPlace.get(placeOf({ name: entity.machine, version: entity.version }, entity.state, entity.request?.edge ?? null))
+    if (run) return run
+    throw new SluiceError('internal', `The store gave out ${entity.machine} in ${entity.state}, which this worker does not serve.`)
+  }
+
+  #accept(running: Running): void {
+    this.#running.set(running.entity.id, running)
+    const slots = this.#slotsOf(running.run)
+    slots.accept(this.#services.store.time())
+    if (slots.isFull) slots.queue.push(running)
+    else this.#begin(running, slots)
+  }
+
+  #begin(running: Running, slots: Slots): void {
+    const now = this.#services.store.time()
+    running.begin(now, running.run.policy.timeoutMs)
+    running.active = true
+    slots.active += 1
+    void this.#executor.execute(running).then(
+      () => this.#ended(running),
+      (error: unknown) => {
+        // The executor turns every failure into an outcome; what still throws is a fault of ours, and loses nothing: the lease ends.
+        this.#services.log.error({ entity: running.entity.id, error: messageOf(error) }, 'a run broke; its lease ends')
+        running.dropped = true
+        void this.#services.store
+          .release({ kind: 'timed_out', leases: [running.entity], error: messageOf(error) })
+          .catch(() => {})
+          .then(() => this.#ended(running))
+      },
+    )
+  }
+
+  /** The processor is through; the next one may begin while the move is being written. */
+  #returned(running: Running): void {
+    if (!running.active) return
+    running.active = false
+    this.#free(this.#slotsOf(running.run))
+  }
+
+  #ended(running: Running): void {
+    this.#returned(running)
+    if (this.#running.get(running.entity.id) !== running) return
+    this.#forget(running)
+    this.#slotsOf(running.run).end(this.#services.store.time())
+    this.look()
+  }
+
+  #forget(running: Running): void {
+    this.#running.delete(running.entity.id)
+    if (running.watched) this.#heart?.unwatch(running.entity.id)
+    if (this.#running.size > 0) return
+    for (const resolve of this.#whenEmpty.splice(0)) resolve()
+  }
+
+  #beginNext(slots: Slots): void {
+    while (this.#state === 'working' && !slots.isFull) {
+      const next = slots.queue.shift()
+      if (!next) break
+      if (!next.dropped) this.#begin(next, slots)
+    }
+    if (slots.queue.length === 0) this.look()
+  }
+
+  /** The lease over one entity ended elsewhere. */
+  #drop(running: Running, reason: Error): void {
+    if (running.dropped) return
+    running.dropped = true
+    running.abort(reason)
+    const { queue } = this.#slotsOf(running.run)
+    const position = queue.indexOf(running)
+    if (position >= 0) queue.splice(position, 1)
+    this.#ended(running)
+  }
+
+  /** While something runs: tells the renewing thread of long runs, drops what is late, and looks whether leases were ended. */
+  #patrol(): void {
+    if (this.#cancelPatrol || this.#running.size === 0) return
+    const everyMs = 50
+    this.#cancelPatrol = this.#services.clock.after(everyMs, () => {
+      this.#cancelPatrol = null
+      const now = this.#services.store.time()
+      for (const running of [...this.#running.values()]) {
+        if (running.dropped || now - running.startedAt < everyMs) continue
+        if (now >= running.deadline) this.#late(running)
+        else if (!running.watched) {
+          running.watched = true
+          this.#heart?.watch(running.entity.id, running.entity.epoch, running.deadline)
+        }
+      }
+      if (now - this.#lookedAt >= this.#services.limits.pollMs / 2) void this.#dropEnded()
+      this.#patrol()
+    })
+  }
+
+  #late(running: Running): void {
+    const { entity, run } = running
+    const error = `${run.processor ?? run.state} took longer than ${run.policy.timeoutMs} ms.`
+    this.#drop(running, new SluiceError('lease_lost', error))
+    void this.#services.store.release({ kind: 'timed_out', leases: [entity], error }).catch(() => {
+      // The renewing thread, or the end of the worker's lease, will do it.
+    })
+  }
+
+  async #dropEnded(): Promise<void> {
+    const { store, limits } = this.#services
+    this.#lookedAt = store.time()
+    const long = [...this.#running.values()].slice(0, limits.pageMax)
+    try {
+      const entities = await store.get(long.map((running) => running.entity.id))
+      long.forEach((running, index) => {
+        const entity = entities[index]
+        if (entity && !entity.stopped && entity.owner === this.#id && entity.epoch === running.entity.epoch) return
+        // A run that has just committed is not in the map any more, or its entity is newer than what was read.
+        if (entity && entity.seq < running.entity.seq) return
+        if (this.#running.get(running.entity.id) !== running) return
+        const why = entity?.stopped ? 'was cancelled with its parent' : 'was moved by someone else'
+        this.#drop(running, new SluiceError('lease_lost', `${running.entity.machine} ${running.entity.id} ${why}.`))
+        if (entity?.stopped && this.#id !== null) void this.#giveBack([running])
+      })
+    } catch (error) {
+      this.#services.log.debug({ error: messageOf(error) }, 'could not look for ended leases')
+    }
+  }
+
+  /** A claim failed, or its answer was lost: what we do not know of goes back. */
+  async #recover(error: unknown): Promise<void> {
+    const { store, clock, log } = this.#services
+    log.warn({ error: messageOf(error) }, 'claiming failed; it is tried again')
+    await new Promise<void>((resolve) => clock.after(50 * (1 + clock.random()), resolve))
+    const worker = this.#id
+    if (worker === null) return
+    try {
+      await store.release({ kind: 'all_but', worker, keep: [...this.#running.keys()] })
+    } catch (again) {
+      log.debug({ error: messageOf(again) }, 'the store is still not there')
+    }
+    this.#again = true
+  }
+
+  async #giveBack(all: readonly Running[]): Promise<void> {
+    const worker = this.#id
+    if (worker === null || all.length === 0) return
+    for (const running of all) {
+      if (!running.dropped) this.#drop(running, new SluiceError('lease_lost', 'Given back.'))
+    }
+    const leases = all.map(({ entity }) => ({ id: entity.id, epoch: entity.epoch }))
+    try {
+      await this.#services.store.release({ kind: 'give_back', worker, leases })
+    } catch (error) {
+      this.#services.log.debug({ error: messageOf(error) }, 'giving back failed; the lease will end by itself')
+    }
+  }
+
+  async #retire(worker: number): Promise<void> {
+    try {
+      await this.#services.store.release({ kind: 'retire', worker })
+    } catch (error) {
+      this.#services.log.warn({ error: messageOf(error) }, 'the worker could not sign off; its lease will end by itself')
+    }
+  }
+
+  #drained(withinMs: number): Promise<void> {
+    if (this.#running.size === 0) return Promise.resolve()
+    return new Promise((resolve) => {
+      const cancel = this.#services.clock.after(withinMs, resolve)
+      this.#whenEmpty.push(() => {
+        cancel()
+        resolve()
+      })
+    })
+  }
+}

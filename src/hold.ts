@@ -1,0 +1,56 @@
+import type { EntityId } from './entity.ts'
+
+/** A standing order over entities: reason, who, until. All that it names must match; at least one thing is named. */
+export interface Hold {
+  readonly id: number
+  readonly scope: HoldScope
+  readonly reason: string
+  readonly owner: string
+  /** The hold ends by itself at this time. */
+  readonly until: number | null
+  readonly since: number
+}
+
+export interface HoldScope {
+  readonly machine?: string
+  readonly state?: string
+  readonly parent?: EntityId
+  readonly entity?: EntityId
+  /** A label by name, and its value. The name is resolved to a position by the machine of the entity. */
+  readonly label?: { readonly name: string; readonly value: string }
+}
+
+/** What a hold sees of an entity. */
+export interface Holdable {
+  readonly id: EntityId
+  readonly machine: string
+  readonly state: string
+  readonly parent: EntityId | null
+  readonly labels: readonly (string | null)[]
+}
+
+/** Label names by machine, as the definitions that a store knows declare them. */
+export type LabelNames = (machine: string) => readonly string[]
+
+export function isActive(hold: Hold, now: number): boolean {
+  return hold.until === null || now < hold.until
+}
+
+/**
+ * Whether the hold stops this entity. A hold by label alone stops only states that are holdable; one that names the
+ * state, the parent or the entity itself stops what it names (a collection hold stops what is pending; later states go
+ * on unless a hold names their batch or state).
+ */
+export function stops(hold: Hold, entity: Holdable, holdable: boolean, labelNames: LabelNames, now: number): boolean {
+  const { scope } = hold
+  if (!isActive(hold, now)) return false
+  if (scope.machine !== undefined && scope.machine !== entity.machine) return false
+  if (scope.state !== undefined && scope.state !== entity.state) return false
+  if (scope.parent !== undefined && scope.parent !== entity.parent) return false
+  if (scope.entity !== undefined && scope.entity !== entity.id) return false
+  if (scope.label !== undefined) {
+    const position = labelNames(entity.machine).indexOf(scope.label.name)
+    if (position < 0 || entity.labels[position] !== scope.label.value) return false
+  }
+  return holdable || scope.state !== undefined || scope.parent !== undefined || scope.entity !== undefined
+}

@@ -1,0 +1,195 @@
+import type { Logger } from 'pino'
+import type { Entity, EntityId } from './entity.ts'
+import { SluiceError } from './errors.ts'
+import type { Hold } from './hold.ts'
+import type { Lane } from './lane.ts'
+import type { Machine } from './machine.ts'
+import type { Outcome, Sums } from './outcome.ts'
+import type { Take } from './pool.ts'
+
+/** An entity as processors, criteria and assigns see it: with its data, without its bookkeeping. */
+export interface View<D = unknown> {
+  readonly id: EntityId
+  readonly machine: string
+  readonly version: number
+  readonly state: string
+  readonly generation: number
+  readonly parent: EntityId | null
+  readonly lane: string
+  readonly ordinal: number | null
+  readonly priority: number
+  readonly key: string | null
+  readonly createdAt: number
+  readonly changedAt: number
+  readonly data: D
+}
+
+/** All that a pure rule may know besides the entity. */
+export interface Facts {
+  readonly now: number
+  /** In [0, 1): for jitter. */
+  readonly random: number
+  /** Own lanes, where the decision read them. */
+  readonly lanes: readonly Lane[] | null
+  /** Holds that stop this entity now. */
+  readonly holds: readonly Hold[]
+  /** What a person gave along with an action. */
+  readonly input: unknown
+  readonly actor: string | null
+  /** Why it failed or is retried. */
+  readonly reason: string | null
+  readonly error: string | null
+}
+
+/** True, or why not: false or a sentence. */
+export type Criterion<D = unknown> = (entity: View<D>, facts: Facts) => boolean | string
+
+/** What an edge changes besides the state. */
+export interface Change<D = unknown> {
+  readonly data?: D
+  readonly priority?: number
+  /** Gates of own lanes. */
+  readonly open?: readonly string[]
+  readonly shut?: readonly string[]
+  readonly spawn?: readonly Child[]
+  readonly takes?: readonly Take[]
+  readonly gives?: readonly string[]
+  readonly sums?: Sums
+}
+
+export type Assign<D = unknown> = (entity: View<D>, facts: Facts, input: unknown) => Change<D>
+
+/** A child as a processor or assign asks for it. Machine and version: of the same family and version as its source. */
+export interface Child {
+  readonly machine: string
+  readonly lane?: string
+  readonly data: unknown
+  /** One of its machine's initial states; default the first. */
+  readonly state?: string
+  readonly priority?: number
+  readonly key?: string
+  /** Who counts it: the spawning entity, or that one's own parent (a chunk spawns chunks whose parent is the job). */
+  readonly of?: 'self' | 'parent'
+  /** Position among all that this source spawns. Default: the next one. */
+  readonly ordinal?: number
+  /** For a child born failed: why. */
+  readonly reason?: string
+  /** Not before this time. */
+  readonly at?: number
+}
+
+/** What a processor is given. */
+export interface Context<D = unknown> {
+  readonly entity: View<D>
+  readonly data: D
+  /** The same over attempts, new after each reopening: hand it to whatever has effects outside. */
+  readonly idempotencyKey: string
+  /** 1 for the first. */
+  readonly attempt: number
+  /** Aborted when the lease is lost, the entity is cancelled, the timeout has passed, or the process stops. */
+  readonly signal: AbortSignal
+  readonly log: Logger
+  /** What a person gave along with the action that runs this edge. */
+  readonly input: unknown
+  readonly actor: string | null
+  /** Own lanes as they were when a `children` edge was chosen. */
+  readonly lanes: readonly Lane[]
+  /** Where the last checkpoint said to go on; null at the beginning. */
+  readonly cursor: unknown
+  /** The store's time. */
+  now(): number
+  /** Children appear with the commit of this run, all or none. Big fan-outs: call checkpoint in between. */
+  spawn(children: Child | readonly Child[]): Promise<void>
+  /** Makes what was spawned so far durable (still unseen), and says where to go on after a crash. */
+  checkpoint(cursor: unknown): Promise<void>
+  /** For people: shown with the entity, not kept in its history. */
+  progress(value: unknown): void
+  /** Own children, in pages, oldest first. */
+  children(filter?: ChildFilter): AsyncIterable<Entity>
+  /** Acts on own children that match, group by group; counts by verdict. Goes on where it was after a crash. */
+  actOnChildren(action: string, filter?: ChildFilter, input?: unknown): Promise<Readonly<Record<string, number>>>
+}
+
+export interface ChildFilter {
+  readonly lane?: string
+  readonly states?: readonly string[]
+}
+
+// biome-ignore lint/suspicious/noConfusingVoidType: a processor that has nothing to say is done.
+export type Processor<D = unknown> = (context: Context<D>) => Outcome | void | Promise<Outcome | void>
+
+/** A machine with the functions that its names stand for. */
+export interface Implementation {
+  readonly machine: Machine
+  readonly processors: Readonly<Record<string, Processor>>
+  readonly criteria: Readonly<Record<string, Criterion>>
+  readonly assigns: Readonly<Record<string, Assign>>
+}
+
+type Bound<Names extends string, F> = [Names] extends [never] ? { readonly [name: string]: never } : Readonly<Record<Names, F>>
+
+type Optional<K extends string, Names extends string, F> = [Names] extends [never]
+  ? { readonly [key in K]?: Bound<Names, F> }
+  : { readonly [key in K]: Bound<Names, F> }
+
+type Bindings<D, P extends string, C extends string, A extends string> = Optional<'processors', P, Processor<D>> &
+  Optional<'criteria', C, Criterion<D>> &
+  Optional<'assigns', A, Assign<D>>
+
+/** Binds a machine's names to functions. A missing or unknown name does not compile, and is refused at start. */
+export function implement<D, P extends string, C extends string, A extends string>(
+  machine: Machine<D, P, C, A>,
+  bindings: Bindings<D, P, C, A>,
+): Implementation {
+  const bound = bindings as {
+    processors?: Record<string, Processor>
+    criteria?: Record<string, Criterion>
+    assigns?: Record<string, Assign>
+  }
+  const implementation: Implementation = {
+    machine: machine as Machine,
+    processors: bound.processors ?? {},
+    criteria: bound.criteria ?? {},
+    assigns: bound.assigns ?? {},
+  }
+  const faults = bindingFaults(implementation)
+  if (faults.length > 0) throw new SluiceError('invalid', faults.join('\n'), { machine: machine.name, faults })
+  return implementation
+}
+
+function bindingFaults({ machine, processors, criteria, assigns }: Implementation): string[] {
+  const needed = { processor: new Set<string>(), criterion: new Set<string>(), assign: new Set<string>() }
+  for (const edge of machine.edges) {
+    if (edge.processor) needed.processor.add(edge.processor)
+    for (const name of [...edge.when, ...edge.ensure]) needed.criterion.add(name)
+    if (edge.assign) needed.assign.add(edge.assign)
+  }
+  const given = { processor: processors, criterion: criteria, assign: assigns }
+  return (Object.keys(given) as (keyof typeof given)[]).flatMap((kind) => [
+    ...[...needed[kind]]
+      .filter((name) => typeof given[kind][name] !== 'function')
+      .map((name) => `Machine ${machine.name} names the ${kind} ${name}, and no function is bound to it.`),
+    ...Object.keys(given[kind])
+      .filter((name) => !needed[kind].has(name))
+      .map((name) => `A function is bound to the ${kind} ${name}, which machine ${machine.name} does not name.`),
+  ])
+}
+
+/** The entity as rules see it. */
+export function viewOf(entity: Entity, data: unknown, state: string = entity.state): View {
+  return {
+    id: entity.id,
+    machine: entity.machine,
+    version: entity.version,
+    state,
+    generation: entity.generation,
+    parent: entity.parent,
+    lane: entity.lane,
+    ordinal: entity.ordinal,
+    priority: entity.priority,
+    key: entity.key,
+    createdAt: entity.createdAt,
+    changedAt: entity.changedAt,
+    data,
+  }
+}

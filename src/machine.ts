@@ -1,0 +1,287 @@
+import { createHash } from 'node:crypto'
+import type { z } from 'zod'
+import { SluiceError } from './errors.ts'
+import { defaultPolicy, type Policy } from './policy.ts'
+import type { Cause, Edge, Hop, TransitionDeclaration } from './transition.ts'
+import { hopOf } from './transition.ts'
+
+/** A state is declared by its purpose alone, or with more. */
+export type StateDeclaration =
+  | string
+  | {
+      readonly purpose: string
+      /** The seed's own spelling; default: the state's name. */
+      readonly title?: string
+      /** How long a root entity is kept in this settled state before its tree is purged. */
+      readonly retentionMs?: number
+      /** Whether a hold over a label stops entities in this state. Default true. */
+      readonly holdable?: boolean
+    }
+
+export interface State {
+  readonly title: string
+  readonly purpose: string
+  readonly retentionMs: number | null
+  readonly holdable: boolean
+}
+
+type Transitions<S extends string> = Readonly<Record<string, TransitionDeclaration<S>>>
+
+export interface MachineDeclaration<S extends string, T extends Transitions<S>, D> {
+  readonly name: string
+  readonly version: number
+  readonly initial: readonly NoInfer<S>[]
+  /** Done for its parent; an action may reopen it. */
+  readonly settled: readonly NoInfer<S>[]
+  /** No way out at all. Every final state is settled. */
+  readonly final: readonly NoInfer<S>[]
+  readonly states: Readonly<Record<S, StateDeclaration>>
+  readonly transitions: T
+  /** Checks and types the entity's data. */
+  readonly data?: z.ZodType<D>
+  /** Up to four fields of data that lists, holds and limits can see. */
+  readonly labels?: readonly string[]
+  readonly policies?: Readonly<Record<string, Partial<Policy>>>
+  /** The machine of whoever counts these entities as children. */
+  readonly parent?: string
+  /** States of children whose first entry wakes an entity of this machine, besides the last child's settling. */
+  readonly watches?: readonly string[]
+  /** The action edge that a settled child takes when its source spawns it again. */
+  readonly respawn?: string
+}
+
+export interface Machine<D = unknown, P extends string = string, C extends string = string, A extends string = string> {
+  readonly name: string
+  readonly version: number
+  readonly initial: readonly string[]
+  readonly settled: readonly string[]
+  readonly final: readonly string[]
+  readonly states: Readonly<Record<string, State>>
+  readonly edges: readonly Edge[]
+  readonly schema: z.ZodType<D> | null
+  readonly labels: readonly string[]
+  readonly policies: Readonly<Record<string, Policy>>
+  readonly parent: string | null
+  readonly watches: readonly string[]
+  readonly respawn: string | null
+  /** Another digest under a known version is refused at start. */
+  readonly digest: string
+  /** Only for the compiler: the names that an implementation must bind. */
+  readonly names?: { readonly processors: P; readonly criteria: C; readonly assigns: A }
+}
+
+type NamesOf<T, K extends string> = T[keyof T] extends infer E
+  ? E extends { readonly [key in K]: infer N }
+    ? N extends string
+      ? N
+      : N extends readonly (infer M extends string)[]
+        ? M
+        : never
+    : never
+  : never
+
+/** Declares a machine: data, from which runtime, types, diagram, actions and docs all come. */
+export function defineMachine<const S extends string, const T extends Transitions<NoInfer<S>>, D = unknown>(
+  declaration: MachineDeclaration<S, T, D>,
+): Machine<
+  D,
+  NamesOf<T, 'processor'>,
+  NamesOf<T, 'when' | 'ensure'> | NamesOf<T, 'when'> | NamesOf<T, 'ensure'>,
+  NamesOf<T, 'assign'>
+> {
+  const edges = Object.entries(declaration.transitions as Transitions<string>).flatMap(([name, transition]) =>
+    listOf(transition.from).map((from) => edgeOf(name, from, transition)),
+  )
+  const states = Object.fromEntries(
+    Object.entries<StateDeclaration>(declaration.states).map(([name, state]) => [name, stateOf(name, state)]),
+  )
+  const processors = new Set(edges.flatMap((edge) => edge.processor ?? []))
+  const policies = Object.fromEntries(
+    [...processors, ...Object.keys(declaration.policies ?? {})].map((name) => [
+      name,
+      { ...defaultPolicy, ...declaration.policies?.[name] },
+    ]),
+  )
+  const described = {
+    name: declaration.name,
+    version: declaration.version,
+    initial: declaration.initial,
+    settled: declaration.settled,
+    final: declaration.final,
+    states,
+    edges,
+    labels: declaration.labels ?? [],
+    policies,
+    parent: declaration.parent ?? null,
+    watches: declaration.watches ?? [],
+    respawn: declaration.respawn ?? null,
+  }
+  return { ...described, schema: declaration.data ?? null, digest: digestOf(described) }
+}
+
+/**
+ * What the digest covers is what running entities depend on: not the words that people read, nor limits that may be
+ * tuned, nor the order of states and edges on the page. Only siblings are tried in order, and theirs is kept.
+ */
+function digestOf(machine: Omit<Machine, 'schema' | 'digest'>): string {
+  const essence = {
+    initial: machine.initial,
+    settled: machine.settled.toSorted(),
+    final: machine.final.toSorted(),
+    states: Object.keys(machine.states).toSorted(),
+    edges: machine.edges
+      .map(({ purpose: _purpose, warning: _warning, role: _role, afterMs: _afterMs, ...edge }) => edge)
+      .toSorted((one, other) => compare(`${one.from} ${one.on}`, `${other.from} ${other.on}`)),
+    labels: machine.labels,
+    parent: machine.parent,
+    watches: machine.watches.toSorted(),
+    respawn: machine.respawn,
+  }
+  return createHash('sha256').update(JSON.stringify(essence)).digest('hex')
+}
+
+/** By code units: the same on every machine, whatever its locale. */
+function compare(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0
+}
+
+function edgeOf(name: string, from: string, declared: TransitionDeclaration): Edge {
+  return {
+    name,
+    from,
+    to: declared.to,
+    on: declared.on,
+    ...(declared.processor === undefined ? {} : { processor: declared.processor }),
+    when: listOf(declared.when),
+    ensure: listOf(declared.ensure),
+    ...(declared.assign === undefined ? {} : { assign: declared.assign }),
+    inline: declared.inline ?? false,
+    action: declared.action ?? name,
+    ...(declared.afterMs === undefined ? {} : { afterMs: declared.afterMs }),
+    ...(declared.children === undefined ? {} : { children: declared.children }),
+    role: declared.role ?? 'operator',
+    ...(declared.warning === undefined ? {} : { warning: declared.warning }),
+    purpose: declared.purpose ?? '',
+  }
+}
+
+function stateOf(name: string, declared: StateDeclaration): State {
+  const state = typeof declared === 'string' ? { purpose: declared } : declared
+  return {
+    title: state.title ?? name,
+    purpose: state.purpose,
+    retentionMs: state.retentionMs ?? null,
+    holdable: state.holdable ?? true,
+  }
+}
+
+function listOf<T extends string>(one: T | readonly T[] | undefined): readonly T[] {
+  if (one === undefined) return []
+  return typeof one === 'string' ? [one] : one
+}
+
+/** The edges that leave a state by one cause, in declared order: siblings, tried in this order. */
+export function edgesFrom(machine: Machine, state: string, cause: Cause): readonly Edge[] {
+  return planOf(machine).get(state)?.edges[cause] ?? []
+}
+
+export function isSettled(machine: Machine, state: string): boolean {
+  return planOf(machine).get(state)?.settled ?? false
+}
+
+export function isFinal(machine: Machine, state: string): boolean {
+  return machine.final.includes(state)
+}
+
+/**
+ * What a worker does with an entity that waits to run in this state: the hops that the claim itself takes (`time` when
+ * due, `gate` when its line is open, then `claim` edges), and the state in which the processor then runs.
+ */
+export interface ClaimPlan {
+  readonly hops: readonly Hop[]
+  readonly state: string
+  readonly processor: string | null
+  readonly gated: boolean
+}
+
+/** Null: an entity in this state does not run. */
+export function claimPlan(machine: Machine, state: string): ClaimPlan | null {
+  return planOf(machine).get(state)?.claim ?? null
+}
+
+interface StatePlan {
+  readonly settled: boolean
+  readonly edges: Partial<Record<Cause, readonly Edge[]>>
+  claim: ClaimPlan | null
+}
+
+/** Plans are derived once per machine; a machine never changes. */
+const plans = new WeakMap<Machine, Map<string, StatePlan>>()
+
+function planOf(machine: Machine): Map<string, StatePlan> {
+  let plan = plans.get(machine)
+  if (plan) return plan
+  plan = new Map()
+  for (const state of Object.keys(machine.states)) {
+    const leaving = machine.edges.filter((edge) => edge.from === state)
+    const edges: Partial<Record<Cause, readonly Edge[]>> = Object.groupBy(leaving, (edge) => edge.on)
+    plan.set(state, { settled: machine.settled.includes(state), edges, claim: null })
+  }
+  plans.set(machine, plan)
+  for (const [state, entry] of plan) entry.claim = followClaims(plan, state)
+  return plan
+}
+
+function followClaims(plan: Map<string, StatePlan>, start: string): ClaimPlan | null {
+  const hops: Hop[] = []
+  const seen = new Set<string>()
+  let gated = false
+  let state = start
+  for (;;) {
+    if (seen.has(state)) return null
+    seen.add(state)
+    const edges = plan.get(state)?.edges ?? {}
+    if (edges.done) return { hops, state, processor: edges.done[0]?.processor ?? null, gated }
+    // A gate or a timer stands only at the beginning: what is claimed has passed it.
+    const first =
+      hops.length === 0 ? (edges.gate?.[0] ?? (edges.children ? undefined : plainTime(edges.time))) : undefined
+    const next = edges.claim?.[0] ?? first
+    if (!next) return null
+    if (next.on === 'gate') gated = true
+    hops.push(hopOf(next))
+    state = next.to
+  }
+}
+
+/**
+ * A timer that only leads on to a claim. One that does more (processor, `when`, assign, an order to children) or has
+ * siblings is the engine's to judge: a claim writes hops and nothing else.
+ */
+function plainTime(edges: readonly Edge[] | undefined): Edge | undefined {
+  const [edge, ...siblings] = edges ?? []
+  if (!edge || siblings.length > 0) return undefined
+  return !edge.processor && edge.when.length === 0 && !edge.assign && !edge.children ? edge : undefined
+}
+
+/** The edge of this name that leaves this state. */
+export function edgeNamed(machine: Machine, state: string, name: string): Edge {
+  const edge = machine.edges.find((edge) => edge.from === state && edge.name === name)
+  if (edge) return edge
+  throw new SluiceError('invalid', `Machine ${machine.name} has no transition ${name} from ${state}.`, { state, name })
+}
+
+export function policyOf(machine: Machine, processor: string | null | undefined): Policy {
+  return (processor ? machine.policies[processor] : undefined) ?? defaultPolicy
+}
+
+/** Labels are copied from data, by position. */
+export function labelsOf(machine: Machine, data: unknown): readonly (string | null)[] {
+  if (machine.labels.length === 0) return noLabels
+  const fields = (typeof data === 'object' && data !== null ? data : {}) as Record<string, unknown>
+  return machine.labels.map((name) => {
+    const value = fields[name]
+    return typeof value === 'string' ? value : typeof value === 'number' ? String(value) : null
+  })
+}
+
+const noLabels: readonly (string | null)[] = []

@@ -1,0 +1,29 @@
+/** How a processor ends: a value. A throw is a retry. */
+export type Outcome =
+  | { readonly kind: 'done'; readonly data?: unknown; readonly sums?: Sums }
+  | { readonly kind: 'retry'; readonly error: string; readonly delayMs?: number; readonly data?: unknown }
+  | { readonly kind: 'poll'; readonly afterMs: number; readonly data?: unknown }
+  | { readonly kind: 'fail'; readonly reason: string; readonly error?: string; readonly data?: unknown }
+
+/** Named amounts that an entity adds to its lane: records, bytes. */
+export type Sums = Readonly<Record<string, number>>
+
+/** The work is done; `data` replaces the entity's data, if given. */
+export function done(data?: unknown, sums?: Sums): Outcome {
+  return { kind: 'done', ...(data === undefined ? {} : { data }), ...(sums === undefined ? {} : { sums }) }
+}
+
+/** It went wrong and is worth another attempt, after the policy's backoff or the given delay. */
+export function retry(error: string, delayMs?: number): Outcome {
+  return { kind: 'retry', error, ...(delayMs === undefined ? {} : { delayMs }) }
+}
+
+/** Nothing is wrong; ask again later. Never counted as an attempt. */
+export function poll(afterMs: number, data?: unknown): Outcome {
+  return { kind: 'poll', afterMs, ...(data === undefined ? {} : { data }) }
+}
+
+/** It went wrong for good. `reason` is a short stable phrase: lanes count failures by it; `error` tells the rest. */
+export function fail(reason: string, error?: string, data?: unknown): Outcome {
+  return { kind: 'fail', reason, ...(error === undefined ? {} : { error }), ...(data === undefined ? {} : { data }) }
+}

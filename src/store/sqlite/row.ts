@@ -1,0 +1,259 @@
+import type { Checkpoint, Entity, Request, Wait } from '../../entity.ts'
+import type { Lane, LaneFigure } from '../../lane.ts'
+import type { Sums } from '../../outcome.ts'
+import type { Row } from './database.ts'
+import type { Dictionary } from './dictionary.ts'
+
+/** An entity as its row has it. Read by position: this is the hottest path of the store. */
+export interface EntityRow {
+  id: number
+  line: number | null
+  rank: number | null
+  machine: number
+  state: number
+  born: number
+  seq: number
+  epoch: number
+  generation: number
+  settled: number
+  attempts: number
+  suspect: number
+  lane: number
+  source: number | null
+  ordinal: number | null
+  staging: number | null
+  labels: number
+  label0: string | null
+  label1: string | null
+  label2: string | null
+  label3: string | null
+  priority: number
+  wait: number
+  at: number | null
+  plan: number | null
+  standing: number
+  reason: string | null
+  sums: string | null
+  key: string | null
+  shares: string | null
+  more: string | null
+  createdAt: number
+  createdBy: string | null
+  changedAt: number
+  /** Empty where only the rest was read. */
+  data: string
+}
+
+const columnsWithoutData =
+  'id, line, rank, machine, state, born, seq, epoch, generation, settled, attempts, suspect, lane, source, ordinal, ' +
+  'staging, labels, label0, label1, label2, label3, priority, wait, at, plan, standing, reason, sums, key, shares, more, ' +
+  'created_at, created_by, changed_at'
+const columns = `${columnsWithoutData}, data`
+
+export const selectRows = `SELECT ${columns} FROM entity`
+/** For judging: data may be long, and nobody asks for it. */
+export const selectRowsWithoutData = `SELECT ${columnsWithoutData} FROM entity`
+
+export function rowOf(row: Row): EntityRow {
+  return {
+    id: row[0] as number,
+    line: row[1] as number | null,
+    rank: row[2] as number | null,
+    machine: row[3] as number,
+    state: row[4] as number,
+    born: row[5] as number,
+    seq: row[6] as number,
+    epoch: row[7] as number,
+    generation: row[8] as number,
+    settled: row[9] as number,
+    attempts: row[10] as number,
+    suspect: row[11] as number,
+    lane: row[12] as number,
+    source: row[13] as number | null,
+    ordinal: row[14] as number | null,
+    staging: row[15] as number | null,
+    labels: row[16] as number,
+    label0: row[17] as string | null,
+    label1: row[18] as string | null,
+    label2: row[19] as string | null,
+    label3: row[20] as string | null,
+    priority: row[21] as number,
+    wait: row[22] as number,
+    at: row[23] as number | null,
+    plan: row[24] as number | null,
+    standing: row[25] as number,
+    reason: row[26] as string | null,
+    sums: row[27] as string | null,
+    key: row[28] as string | null,
+    shares: row[29] as string | null,
+    more: row[30] as string | null,
+    createdAt: row[31] as number,
+    createdBy: row[32] as string | null,
+    changedAt: row[33] as number,
+    data: (row[34] ?? '') as string,
+  }
+}
+
+/** What few entities have, as one JSON text. */
+export interface More {
+  request?: Request
+  checkpoint?: Checkpoint
+  progress?: string
+  error?: string
+  /** The pool that its wait names. */
+  pool?: string
+}
+
+export const nothingMore: More = {}
+
+export function moreOf(row: EntityRow): More {
+  return row.more === null ? nothingMore : JSON.parse(row.more)
+}
+
+export function textOfMore(more: More): string | null {
+  const text = JSON.stringify(more)
+  return text === '{}' ? null : text
+}
+
+/** Pools of which the entity has a share: for good, and for as long as its lease lasts. */
+export interface Shares {
+  own?: readonly string[]
+  lease?: readonly string[]
+}
+
+export function sharesOf(row: EntityRow): Shares {
+  return row.shares === null ? {} : JSON.parse(row.shares)
+}
+
+export function textOfShares(shares: Shares): string | null {
+  const own = shares.own?.length ? shares.own : undefined
+  const lease = shares.lease?.length ? shares.lease : undefined
+  return own || lease ? JSON.stringify({ own, lease }) : null
+}
+
+export const waits = { nothing: 0, run: 1, gatedRun: 2, children: 3, time: 4, purge: 5 } as const
+export const plans = { run: 1, look: 2, timer: 3, purge: 4 } as const
+
+export function waitCode(wait: Wait): number {
+  switch (wait.for) {
+    case 'run':
+      return wait.gated ? waits.gatedRun : waits.run
+    case 'children':
+      return waits.children
+    case 'time':
+      return waits.time
+    case 'purge':
+      return waits.purge
+    case 'nothing':
+      return waits.nothing
+    default:
+      return wait satisfies never
+  }
+}
+
+export function waitAt(wait: Wait): number | null {
+  return wait.for === 'nothing' ? null : wait.at
+}
+
+export function isRun(code: number): boolean {
+  return code === waits.run || code === waits.gatedRun
+}
+
+const nothing: Wait = { for: 'nothing' }
+
+function waitOf(row: EntityRow, more: More): Wait {
+  const at = row.at ?? 0
+  switch (row.wait) {
+    case waits.run:
+      return more.pool === undefined ? { for: 'run', at } : { for: 'run', at, pool: more.pool }
+    case waits.gatedRun:
+      return more.pool === undefined ? { for: 'run', at, gated: true } : { for: 'run', at, gated: true, pool: more.pool }
+    case waits.children:
+      return { for: 'children', at: row.at }
+    case waits.time:
+      return { for: 'time', at }
+    case waits.purge:
+      return { for: 'purge', at }
+    default:
+      return nothing
+  }
+}
+
+const noLabels: readonly (string | null)[] = []
+
+export function labelsOf(row: EntityRow): readonly (string | null)[] {
+  switch (row.labels) {
+    case 0:
+      return noLabels
+    case 1:
+      return [row.label0]
+    case 2:
+      return [row.label0, row.label1]
+    case 3:
+      return [row.label0, row.label1, row.label2]
+    default:
+      return [row.label0, row.label1, row.label2, row.label3]
+  }
+}
+
+export function setLabels(row: EntityRow, labels: readonly (string | null)[]): void {
+  row.labels = labels.length
+  row.label0 = labels[0] ?? null
+  row.label1 = labels[1] ?? null
+  row.label2 = labels[2] ?? null
+  row.label3 = labels[3] ?? null
+}
+
+/** Up to so many labels have a column. */
+export const labelsMax = 4
+
+export function sumsOf(row: EntityRow): Sums | null {
+  return row.sums === null ? null : JSON.parse(row.sums)
+}
+
+export function ownerOf(row: EntityRow): number | null {
+  return row.line !== null && row.line < 0 ? -row.line : null
+}
+
+/** What the row adds to its lane. */
+export function figureOf(row: EntityRow, dictionary: Dictionary): LaneFigure {
+  return { state: dictionary.text(row.state), settled: row.settled === 1, reason: row.reason, sums: sumsOf(row) }
+}
+
+export function entityOf(row: EntityRow, lane: Lane, dictionary: Dictionary): Entity {
+  const machine = dictionary.machineOf(row.machine)
+  const more = row.more === null ? nothingMore : moreOf(row)
+  return {
+    id: row.id,
+    machine: machine.name,
+    version: machine.version,
+    state: dictionary.text(row.state),
+    born: dictionary.text(row.born),
+    seq: row.seq,
+    epoch: row.epoch,
+    generation: row.generation,
+    settled: row.settled === 1,
+    attempts: row.attempts,
+    suspect: row.suspect,
+    parent: lane.parent,
+    lane: lane.name,
+    source: row.source,
+    ordinal: row.ordinal,
+    labels: labelsOf(row),
+    priority: row.priority,
+    data: row.data,
+    wait: waitOf(row, more),
+    request: more.request ?? null,
+    owner: ownerOf(row),
+    stopped: lane.status === 'stopped',
+    checkpoint: more.checkpoint ?? null,
+    progress: more.progress ?? null,
+    reason: row.reason,
+    sums: row.sums === null ? null : sumsOf(row),
+    error: more.error ?? null,
+    key: row.key,
+    createdAt: row.createdAt,
+    createdBy: row.createdBy,
+    changedAt: row.changedAt,
+  }
+}

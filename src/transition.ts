@@ -1,0 +1,62 @@
+/** What enables an edge. The first five come from a worker, the next three from the engine, the last from a person. */
+export const causes = ['claim', 'done', 'retry', 'poll', 'fail', 'gate', 'children', 'time', 'action'] as const
+
+export type Cause = (typeof causes)[number]
+
+/** How a person writes an edge. `from` may name several states: each is an edge of its own. */
+export interface TransitionDeclaration<State extends string = string> {
+  readonly from: State | readonly State[]
+  readonly to: State
+  readonly on: Cause
+  /** Runs under a lease in the `from` state; the edge is taken with its result. */
+  readonly processor?: string
+  /** Judged before: chooses the edge. */
+  readonly when?: string | readonly string[]
+  /** Judged after, on the processor's result: accepts the work. False is `fail`, with the criterion's reason. */
+  readonly ensure?: string | readonly string[]
+  /** Pure change of data, lanes and children, part of the edge's commit. */
+  readonly assign?: string
+  /** Taken in memory and committed together with the hop that led here. */
+  readonly inline?: boolean
+  /** What an operator asks for; several edges may share one action. Default: the transition's own name. */
+  readonly action?: string
+  /** For `time` edges: how long after the state was entered. */
+  readonly afterMs?: number
+  /** What becomes of the entity's own children: they rest (none is started), stop (running ones too), or go on again. */
+  readonly children?: 'rest' | 'stop' | 'go'
+  /** Who may ask for it; default operator. */
+  readonly role?: 'submitter' | 'operator' | 'admin'
+  /** Shown before an action that cannot be taken back; it must be confirmed. */
+  readonly warning?: string
+  readonly purpose?: string
+}
+
+/** One edge as the engine sees it: exactly one `from`. */
+export interface Edge {
+  readonly name: string
+  readonly from: string
+  readonly to: string
+  readonly on: Cause
+  readonly processor?: string
+  readonly when: readonly string[]
+  readonly ensure: readonly string[]
+  readonly assign?: string
+  readonly inline: boolean
+  readonly action: string
+  readonly afterMs?: number
+  readonly children?: 'rest' | 'stop' | 'go'
+  readonly role: 'submitter' | 'operator' | 'admin'
+  readonly warning?: string
+  readonly purpose: string
+}
+
+/** One step of a move. A move's hops form a path: each begins where the one before ended. */
+export interface Hop {
+  readonly transition: string
+  readonly from: string
+  readonly to: string
+}
+
+export function hopOf(edge: Edge): Hop {
+  return { transition: edge.name, from: edge.from, to: edge.to }
+}
