@@ -256,7 +256,8 @@ class Path {
         id: this.entity.id, edge: edge.name,
       })
     }
-    if (isSettled(this.machine, this.state)) {
+    // A request that fails in a settled state leads back to it: that is no reopening.
+    if (edge.to !== edge.from && isSettled(this.machine, this.state)) {
       // Reopened: what it failed of belongs to the generation before.
       this.#generation += 1
       this.#reason = null

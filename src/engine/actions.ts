@@ -26,10 +26,11 @@ export async function actOn(
   actor: Actor,
   input: unknown,
   to?: string,
+  roundsMax = 5,
 ): Promise<readonly ActionResult[]> {
   const results = new Map<number, ActionResult>()
   let open = entities
-  for (let round = 0; open.length > 0 && round < 5; round++) {
+  for (let round = 0; open.length > 0 && round < roundsMax; round++) {
     if (round > 0) open = (await services.store.get(open.map((entity) => entity.id))).filter((entity) => entity !== null)
     const lanes = await lanesOf(services, open)
     const stale: Entity[] = []
@@ -60,8 +61,9 @@ async function actOnOne(
   try {
     ;({ move, requested } = actionMove(services, entity, lanes, action, actor, input, to))
   } catch (error) {
-    if (!isSluiceError(error)) throw error
-    return { kind: 'refused', id, message: messageOf(error) }
+    // A rule that breaks is this entity's refusal: an act on many goes on with the others.
+    const message = isSluiceError(error) ? messageOf(error) : `${entity.machine} ${id}: the rules of ${action} broke: ${messageOf(error)}`
+    return { kind: 'refused', id, message }
   }
   const verdict = await services.completer.commit(move)
   switch (verdict.kind) {

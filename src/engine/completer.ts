@@ -11,6 +11,7 @@ export class Completer {
   readonly #limits: Limits
   readonly #name: string
   readonly #onSaved: (move: Move) => void
+  readonly #listeners = new Set<(saved: readonly Move[]) => void>()
   #queue: Waiting[] = []
   #busy = false
   #operations = 0
@@ -39,6 +40,12 @@ export class Completer {
     })
   }
 
+  /** Tells of every group's saved moves, once they are durable. Returns a function that ends it. */
+  listen(listener: (saved: readonly Move[]) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
   /** No answer is waited for any more: what was sent stands or falls by itself. */
   end(): void {
     this.#ended = true
@@ -53,8 +60,15 @@ export class Completer {
         if (verdict.kind === 'saved') this.#onSaved(move)
         resolve(verdict)
       })
+      this.#tell(group, verdicts)
     }
     this.#busy = false
+  }
+
+  #tell(group: readonly Waiting[], verdicts: readonly Verdict[]): void {
+    if (this.#listeners.size === 0) return
+    const saved = group.filter((_, index) => verdicts[index]?.kind === 'saved').map(({ move }) => move)
+    for (const listener of this.#listeners) listener(saved)
   }
 
   /** At most one move of an entity in a group: the second proves what the first leaves. */

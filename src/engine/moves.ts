@@ -1,7 +1,9 @@
 import { type Decision, joinChanges } from '../decide.ts'
 import type { Checkpoint, Entity, LaneRead, Request } from '../entity.ts'
+import { SluiceError } from '../errors.ts'
 import type { Limits } from '../limits.ts'
 import type { Machine } from '../machine.ts'
+import type { Sums } from '../outcome.ts'
 import { type Actor, type ChildBirth, type Move, nobody } from '../store.ts'
 import { checkData, checkLabels, checkPriority, dataText } from './births.ts'
 
@@ -47,7 +49,7 @@ export function moveOf(machine: Machine, entity: Entity, decision: Decision, opt
     ...(moved && (entity.checkpoint || options.staging === 'publish') ? { checkpoint: null } : {}),
     ...(moved && entity.progress !== null ? { progress: null } : {}),
     ...(decision.reason !== undefined ? { reason: cut(decision.reason, limits) } : {}),
-    ...(change.sums ? { sums: change.sums } : {}),
+    ...(change.sums ? { sums: checkSums(change.sums) } : {}),
     ...(decision.error !== undefined ? { error: cut(decision.error, limits) } : moved && entity.error !== null ? { error: null } : {}),
     children: options.children ?? none,
     staging: options.staging ?? 'none',
@@ -65,6 +67,16 @@ export function moveOf(machine: Machine, entity: Entity, decision: Decision, opt
 }
 
 const none: readonly never[] = []
+
+/** Whole numbers only: fractions added and taken back a million times would drift. */
+function checkSums(sums: Sums): Sums {
+  for (const [name, amount] of Object.entries(sums)) {
+    if (!Number.isSafeInteger(amount)) {
+      throw new SluiceError('invalid', `The sum ${name} must be a whole number; it was ${amount}.`, { name, amount })
+    }
+  }
+  return sums
+}
 
 function cut(text: string | null, limits: Limits): string | null {
   return text !== null && text.length > limits.reasonMax ? `${text.slice(0, limits.reasonMax - 1)}…` : text

@@ -1,4 +1,4 @@
-import type { EntityId } from '../../entity.ts'
+import type { EntityId, Wait } from '../../entity.ts'
 import { SluiceError } from '../../errors.ts'
 import type { ClaimRequest, ClaimResult, ClaimRun } from '../../store.ts'
 import { suspectGroup } from '../../suspicion.ts'
@@ -14,12 +14,6 @@ export interface Pick {
   readonly run: ClaimRun
 }
 
-interface Selection {
-  readonly picks: readonly Pick[]
-  /** Claimable suspects that are not among the picks. */
-  readonly suspects: boolean
-}
-
 /** Rows that this claim may have; a database passes over those that another transaction has locked. */
 export type Available = (id: EntityId) => boolean
 
@@ -33,29 +27,22 @@ export function checkClaim(request: ClaimRequest): void {
 }
 
 /** What the worker would get now. Changes nothing that anybody can see. */
-export function select(memory: Memory, request: ClaimRequest, now: number, available: Available): Selection {
+export function select(memory: Memory, request: ClaimRequest, now: number, available: Available): readonly Pick[] {
   liveWorker(memory, request.worker, now)
   memory.waiting.ripen(now)
-  const lead = pick(memory, request, 'suspects', now, available, 1)[0]
-  if (!lead) return { picks: pick(memory, request, 'ready', now, available), suspects: false }
-  if (memory.rows.owned(request.worker).some((row) => row.entity.suspect > 0)) {
-    return { picks: pick(memory, request, 'ready', now, available), suspects: true }
-  }
-  // Only suspects of one run: whatever happens to the worker now, it happened to this group.
+  const [lead] = pick(memory, request, 'suspects', now, available, 1)
+  if (!lead || holdsSuspect(memory, request.worker)) return pick(memory, request, 'ready', now, available)
+  // Suspects of one run and nothing else: whatever happens to the worker now, it happens to this group.
   const size = suspectGroup(lead.row.entity.suspect)
-  const picks = pick(memory, { ...request, runs: [lead.run] }, 'suspects', now, available, size)
-  const picked = new Set(picks.map(({ row }) => row.entity.id))
-  const rest = pick(memory, request, 'suspects', now, (id) => !picked.has(id) && available(id), 1)
-  return { picks, suspects: rest.length > 0 }
+  return pick(memory, { ...request, runs: [lead.run] }, 'suspects', now, available, size)
 }
 
 /** Gives the worker its leases, in one step. */
 export function claim(memory: Memory, request: ClaimRequest, now: number, available: Available): ClaimResult {
-  const { picks, suspects } = select(memory, request, now, available)
+  const picks = select(memory, request, now, available)
   const actor = liveWorker(memory, request.worker, now).name
   for (const { row, run } of picks) {
     const before = row.entity
-    const { wait } = before
     const suspect = before.suspect > 0 ? picks.length : 0
     const hops = run.hops
     row.leasePools = takeUnits(memory, row, run)
@@ -67,8 +54,7 @@ export function claim(memory: Memory, request: ClaimRequest, now: number, availa
         owner: request.worker,
         suspect,
         ...(hops.length > 0 && { state: hops.at(-1)!.to, seq: before.seq + 1, changedAt: now }),
-        // Behind the gate it is not gated any more, should its lease end before it moves on.
-        ...(hops.length > 0 && wait.for === 'run' && wait.gated && { wait: Object.freeze({ ...wait, gated: false }) }),
+        ...(hops.length > 0 && { wait: behindGate(before.wait) }),
       },
       now,
     )
@@ -79,7 +65,21 @@ export function claim(memory: Memory, request: ClaimRequest, now: number, availa
     const nothing = { role: null, reason: null, requestId: null, error: null }
     memory.record({ entity: id, seq, epoch, generation, at: now, cause: 'claim', hops, actor, ...nothing })
   }
+  // Also those that another transaction has locked: they wait all the same.
+  const [waiting] = pick(memory, request, 'suspects', now, () => true, 1)
+  const suspects = waiting !== undefined && holdsSuspect(memory, request.worker)
   return { entities: picks.map(({ row }) => memory.read(row)), suspects }
+}
+
+/** The hops led through the gate: should the lease end before it moves on, it does not wait for the gate again. */
+function behindGate(wait: Wait): Wait {
+  if (wait.for !== 'run' || !wait.gated) return wait
+  const { gated: _, ...rest } = wait
+  return Object.freeze(rest)
+}
+
+function holdsSuspect(memory: Memory, worker: number): boolean {
+  return memory.rows.owned(worker).some((row) => row.entity.suspect > 0)
 }
 
 /** The first in rank order that fit into all limits together. */

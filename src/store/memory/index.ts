@@ -64,7 +64,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     async claim(request) {
       checkClaim(request)
       if (!options.yields) return told(claim(memory, request, memory.time(), () => true))
-      const { picks } = select(memory, request, memory.time(), (id) => !transactions.isLocked(id))
+      const picks = select(memory, request, memory.time(), (id) => !transactions.isLocked(id))
       const rows = picks.map(({ row }) => row)
       const locked = new Set(rows.map((row) => row.entity.id))
       return transactions.run(footprintOfClaim(rows), () =>

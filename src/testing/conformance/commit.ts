@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Request } from '../../entity.ts'
+import type { Entity, Request } from '../../entity.ts'
 import type { Move } from '../../store.ts'
 import { aBirth, aChange, aCheckpoint, aChild, aMove, runNow, someChildren } from '../builders.ts'
 import type { Story, Tell } from './story.ts'
@@ -181,6 +181,7 @@ export function commit(tell: Tell): void {
     assert.equal(await attemptsAfter({ attempts: 'reset', keep: true, wait: null }), 1, 'the next run has begun')
     assert.equal(await attemptsAfter({ attempts: 'back' }), 0)
     assert.equal(await attemptsAfter({ attempts: 'stay' }), 1)
+    assert.equal(await attemptsAfter({ attempts: 'one' }), 1)
     const never = await story.create()
     assert.equal((await story.saved(aMove(never, { attempts: 'back' }))).attempts, 0, 'never below none')
   })
@@ -224,17 +225,15 @@ export function commit(tell: Tell): void {
     const given = {
       request, checkpoint: { cursor: '"c"', spawned: 2 }, progress: '"p"', reason: 'late', sums: { bytes: 5 }, error: 'oops',
     }
-    const pick = (entity: typeof given) => ({
-      request: entity.request, checkpoint: entity.checkpoint, progress: entity.progress,
-      reason: entity.reason, sums: entity.sums, error: entity.error,
+    const pick = ({ request, checkpoint, progress, reason, sums, error }: Entity) => ({
+      request, checkpoint, progress, reason, sums, error,
     })
     const set = await story.saved(aMove(await story.create(), { state: 'a', ...given }))
-    assert.deepEqual(pick(set as typeof given), given)
+    assert.deepEqual(pick(set), given)
     const left = await story.saved(aMove(set, { state: 'b' }))
-    assert.deepEqual(pick(left as typeof given), given)
+    assert.deepEqual(pick(left), given)
     const nothing = { request: null, checkpoint: null, progress: null, reason: null, sums: null, error: null }
-    const cleared = await story.saved(aMove(left, { state: 'c', ...nothing }))
-    assert.deepEqual(pick(cleared as unknown as typeof given), nothing)
+    assert.deepEqual(pick(await story.saved(aMove(left, { state: 'c', ...nothing }))), nothing)
   })
 
   tell('data, labels and priority: null leaves them', async (story) => {

@@ -1,0 +1,70 @@
+/**
+ * npm run bench [-- NAME… [--quick] [--json FILE]]: each scenario in a process of its own, on a file of its own.
+ * Speed is read beside the raw limit of the same run; the machine's mood moves both.
+ */
+import { spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import type { Figures } from './scenario.ts'
+
+const scenarios = {
+  throughput: 'no-op items through claim and completion, beside the raw loop',
+  latency: 'idle submit to completed',
+  'fan-in': 'one parent, many children',
+  recovery: 'a killed worker’s entity runs again',
+  flatness: 'cost per item as the store grows',
+} as const
+
+const goals: Readonly<Record<string, string>> = {
+  items_per_s: '≥ 70,000',
+  of_raw: '≥ 0.60',
+  submit_per_s: '≥ 120,000',
+  fanin_rss_mib: '≤ 300',
+  fanin_small_s: '≤ 4',
+  flatness: '≤ 1.25',
+  idle_p99_ms: '≤ 5',
+  recovery_leases: '≤ 2',
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { quick: { type: 'boolean' }, json: { type: 'string' } },
+})
+const unknown = positionals.filter((name) => !(name in scenarios))
+if (unknown.length > 0) {
+  console.error(`There is no scenario ${unknown.join(', ')}. There are: ${Object.keys(scenarios).join(', ')}.`)
+  process.exit(2)
+}
+
+const all: Record<string, number> = {}
+for (const [name, title] of Object.entries(scenarios)) {
+  if (positionals.length > 0 && !positionals.includes(name)) continue
+  console.log(`\n${name}: ${title}`)
+  for (const [figure, value] of Object.entries(await run(name))) {
+    all[`embedded.${figure}`] = round(value)
+    console.log(`  ${figure.padEnd(28)} ${round(value).toLocaleString('en').padStart(14)}   ${goals[figure] ?? ''}`)
+  }
+}
+if (values.json) writeFileSync(values.json, `${JSON.stringify(all, null, 2)}\n`)
+
+function run(name: string): Promise<Figures> {
+  return new Promise((resolve, reject) => {
+    const script = new URL(`./${name}.ts`, import.meta.url).pathname
+    const child = spawn(process.execPath, ['--conditions=sluice-source', script, ...(values.quick ? ['--quick'] : [])], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let output = ''
+    child.stdout.on('data', (chunk) => {
+      output += chunk
+    })
+    child.on('close', (code) => {
+      const last = output.trim().split('\n').at(-1) ?? ''
+      if (code === 0) resolve(JSON.parse(last))
+      else reject(new Error(`${name} ended with status ${code}.`))
+    })
+  })
+}
+
+function round(value: number): number {
+  return value >= 100 ? Math.round(value) : Number(value.toPrecision(3))
+}

@@ -1,0 +1,2 @@
+export interface DifferentialOptions {}
+export function differential() {}

@@ -1,0 +1,53 @@
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** What a process did, as it says itself. Every line is on the disk before the process goes on. */
+export type Note =
+  /** `ok` without an invoke before it cannot be; an invoke without `ok` may or may not have happened. */
+  | { readonly kind: 'submit'; readonly phase: 'invoke'; readonly key: string }
+  | { readonly kind: 'submit'; readonly phase: 'ok'; readonly key: string; readonly id: number }
+  | {
+      readonly kind: 'act'
+      readonly phase: 'invoke' | 'ok' | 'fail'
+      readonly request: string
+      readonly id: number
+      readonly action: string
+    }
+  /** Something that a processor did to the world, under its idempotency key. */
+  | { readonly kind: 'effect'; readonly key: string; readonly body: string }
+  /** The process is about to kill itself here. */
+  | { readonly kind: 'kill'; readonly point: string }
+
+/** One process writes one journal: no two writers ever share a file, so a torn line can only be the last. */
+export class Journal {
+  readonly #descriptor: number
+
+  constructor(folder: string, name: string) {
+    // 'as' opens for appending with O_SYNC: the line is durable when the call returns.
+    this.#descriptor = openSync(join(folder, `${name}.journal`), 'as')
+  }
+
+  write(...notes: readonly Note[]): void {
+    writeSync(this.#descriptor, notes.map((note) => `${JSON.stringify(note)}\n`).join(''))
+  }
+
+  close(): void {
+    closeSync(this.#descriptor)
+  }
+}
+
+/** All notes of all processes that worked in this folder. */
+export function readJournals(folder: string): readonly Note[] {
+  if (!existsSync(folder)) return []
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.journal'))
+    .sort()
+    .flatMap((name) => notesOf(readFileSync(join(folder, name), 'utf8')))
+}
+
+/** A process that was killed while it wrote leaves half a line, which says nothing: it had not gone on yet. */
+export function notesOf(text: string): readonly Note[] {
+  const lines = text.split('\n')
+  lines.pop()
+  return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Note)
+}
