@@ -12,9 +12,11 @@ await scenario(async (file, quick) => {
     const from = performance.now()
     const { id } = await engine.control.submit('bench_batch', { count })
     const settled = await engine.control.settled(id, 600_000)
-    if (settled?.state !== 'completed') throw new Error(`The parent of ${count} ended as ${settled?.state ?? 'not at all'}.`)
+    if (settled?.state !== 'completed')
+      throw new Error(`The parent of ${count} ended as ${settled?.state ?? 'not at all'}.`)
     const [lane] = await engine.control.lanes(id)
-    if (lane?.counts.completed !== count) throw new Error(`${lane?.counts.completed} of ${count} children are completed.`)
+    if (lane?.counts.completed !== count)
+      throw new Error(`${lane?.counts.completed} of ${count} children are completed.`)
     return seconds(from)
   }
   const small = quick ? 10_000 : 100_000
@@ -22,7 +24,13 @@ await scenario(async (file, quick) => {
   const smallSeconds = await close(small)
   const peak = watchMemory()
   const bigSeconds = await close(big)
-  const figures = { fanin_children: big, fanin_s: bigSeconds, fanin_rss_mib: peak(), fanin_small_children: small, fanin_small_s: smallSeconds }
+  const figures = {
+    fanin_children: big,
+    fanin_s: bigSeconds,
+    fanin_rss_mib: peak(),
+    fanin_small_children: small,
+    fanin_small_s: smallSeconds,
+  }
   await engine.stop()
   await store.close()
   return figures

@@ -33,7 +33,10 @@ await scenario(async (file, quick) => {
     const before = await completed(engine)
     for (let from = 0; from < items; from += 10_000) {
       const size = Math.min(10_000, items - from)
-      await engine.control.submitMany('bench_item', Array.from({ length: size }, (_, index) => ({ data: { n: from + index } })))
+      await engine.control.submitMany(
+        'bench_item',
+        Array.from({ length: size }, (_, index) => ({ data: { n: from + index } })),
+      )
     }
     const from = performance.now()
     await engine.start()

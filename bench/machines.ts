@@ -22,7 +22,12 @@ export const batch = defineMachine({
   initial: ['extracting'],
   settled: ['completed', 'failed'],
   final: ['completed', 'failed'],
-  states: { extracting: 'Children are being made.', processing: 'Children are at work.', completed: 'All settled.', failed: 'Not done.' },
+  states: {
+    extracting: 'Children are being made.',
+    processing: 'Children are at work.',
+    completed: 'All settled.',
+    failed: 'Not done.',
+  },
   transitions: {
     extract: { from: 'extracting', to: 'processing', on: 'done', processor: 'extract' },
     fail: { from: 'extracting', to: 'failed', on: 'fail' },
@@ -40,7 +45,9 @@ export const implementations = [
         const group = 1_000
         for (let from = (context.cursor as number | null) ?? 0; from < count; from += group) {
           const size = Math.min(group, count - from)
-          await context.spawn(Array.from({ length: size }, (_, index) => ({ machine: 'bench_item', data: { n: from + index } })))
+          await context.spawn(
+            Array.from({ length: size }, (_, index) => ({ machine: 'bench_item', data: { n: from + index } })),
+          )
           await context.checkpoint(from + size)
           context.progress({ extracted: from + size, of: count })
         }

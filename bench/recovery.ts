@@ -8,7 +8,11 @@ import { scenario } from './scenario.ts'
 const leaseMs = 1_000
 const limits = { leaseMs, renewMs: leaseMs / 4 }
 const long = defineMachine({
-  name: 'bench_long', version: 1, initial: ['waiting'], settled: ['completed', 'failed'], final: ['completed', 'failed'],
+  name: 'bench_long',
+  version: 1,
+  initial: ['waiting'],
+  settled: ['completed', 'failed'],
+  final: ['completed', 'failed'],
   states: { waiting: 'To be done.', completed: 'Done.', failed: 'Not done.' },
   transitions: {
     complete: { from: 'waiting', to: 'completed', on: 'done', processor: 'work' },
@@ -26,7 +30,11 @@ async function victim(file: string): Promise<void> {
     process.send?.('running')
     return new Promise<never>(() => {})
   }
-  await new Engine({ store: sqliteStore({ file }), limits, implementations: [implement(long, { processors: { work } })] }).start()
+  await new Engine({
+    store: sqliteStore({ file }),
+    limits,
+    implementations: [implement(long, { processors: { work } })],
+  }).start()
 }
 
 async function measure(file: string): Promise<number> {
@@ -37,7 +45,11 @@ async function measure(file: string): Promise<number> {
     const again = new Promise<void>((resolve) => {
       ran = resolve
     })
-    const rescuer = new Engine({ store, limits, implementations: [implement(long, { processors: { work: () => ran() } })] })
+    const rescuer = new Engine({
+      store,
+      limits,
+      implementations: [implement(long, { processors: { work: () => ran() } })],
+    })
     await rescuer.prepare()
     await rescuer.control.submit('bench_long', {})
     const child = fork(fileURLToPath(import.meta.url), [`${file}.${round}`], { execArgv: process.execArgv })

@@ -13,7 +13,10 @@ await scenario(async (file, quick) => {
   await engine.prepare()
   const submitting = performance.now()
   for (let from = 0; from < count; from += 10_000) {
-    await engine.control.submitMany('bench_item', Array.from({ length: 10_000 }, (_, index) => ({ data: { n: from + index } })))
+    await engine.control.submitMany(
+      'bench_item',
+      Array.from({ length: 10_000 }, (_, index) => ({ data: { n: from + index } })),
+    )
   }
   const submitPerSecond = count / seconds(submitting)
   const working = performance.now()
@@ -26,5 +29,10 @@ await scenario(async (file, quick) => {
   const itemsPerSecond = count / seconds(working)
   await engine.stop()
   await store.close()
-  return { items_per_s: itemsPerSecond, raw_items_per_s: await raw, of_raw: itemsPerSecond / (await raw), submit_per_s: submitPerSecond }
+  return {
+    items_per_s: itemsPerSecond,
+    raw_items_per_s: await raw,
+    of_raw: itemsPerSecond / (await raw),
+    submit_per_s: submitPerSecond,
+  }
 })

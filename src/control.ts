@@ -134,6 +134,10 @@ export interface ActResult {
 export interface ManyResult {
   /** How many match, at the moment of counting. */
   readonly matching: number
+  /** False: there are at least so many; counting them all would take too long. */
+  readonly exact: boolean
+  /** What to tell a person before this is confirmed. */
+  readonly warnings: readonly string[]
   /** The walk entity, if it was confirmed. */
   readonly walk: EntityId | null
 }

@@ -13,7 +13,13 @@ import { hopOf } from './transition.ts'
 export type Occurrence =
   /** The processor of this edge returned; `undefined` data leaves the entity's. */
   | { readonly cause: 'done'; readonly edge: Edge; readonly data?: unknown; readonly sums?: Sums }
-  | { readonly cause: 'retry'; readonly error: string; readonly delayMs?: number; readonly data?: unknown; readonly processor: string | null }
+  | {
+      readonly cause: 'retry'
+      readonly error: string
+      readonly delayMs?: number
+      readonly data?: unknown
+      readonly processor: string | null
+    }
   | { readonly cause: 'poll'; readonly afterMs: number; readonly data?: unknown }
   | { readonly cause: 'fail'; readonly reason: string; readonly error: string | null; readonly data?: unknown }
   | { readonly cause: 'children' }
@@ -43,7 +49,8 @@ export interface Decision {
 }
 
 /** What the edges of one move change together. */
-export type Changes = Required<Pick<Change, 'open' | 'shut' | 'spawn' | 'takes' | 'gives'>> & Pick<Change, 'sums' | 'priority'>
+export type Changes = Required<Pick<Change, 'open' | 'shut' | 'spawn' | 'takes' | 'gives'>> &
+  Pick<Change, 'sums' | 'priority'>
 
 /** Most moves change nothing but the state: they share this one. */
 export const noChange: Changes = { open: [], shut: [], spawn: [], takes: [], gives: [] }
@@ -114,7 +121,12 @@ export function decideIdle(implementation: Implementation, entity: Entity, facts
 }
 
 /** The actions that a person may ask for now, with the edges behind each, and why others are not open. */
-export function actionsOf(implementation: Implementation, entity: Entity, data: unknown, facts: Facts): readonly ActionChoice[] {
+export function actionsOf(
+  implementation: Implementation,
+  entity: Entity,
+  data: unknown,
+  facts: Facts,
+): readonly ActionChoice[] {
   return edgesFrom(implementation.machine, entity.state, 'action').map((edge) => {
     const refusal = judge(implementation, edge.when, viewOf(entity, data), facts)
     return { action: edge.action, edge, refusal }
@@ -150,7 +162,9 @@ function afterRetry(path: Path, occurrence: Extract<Occurrence, { cause: 'retry'
 function afterFail(path: Path, reason: string, error: string | null): Decision {
   const edge = path.first(edgesFrom(path.machine, path.state, 'fail'))
   if (!edge) {
-    throw new SluiceError('internal', `Machine ${path.machine.name} has no fail edge from ${path.state}.`, { state: path.state })
+    throw new SluiceError('internal', `Machine ${path.machine.name} has no fail edge from ${path.state}.`, {
+      state: path.state,
+    })
   }
   path.fail(reason, error)
   path.take(edge)
@@ -187,7 +201,10 @@ function afterAction(path: Path, { action, to }: Extract<Occurrence, { cause: 'a
   if (!edge) {
     const reasons = candidates.map((candidate) => path.judge(candidate.when))
     throw new SluiceError('conflict', `${machine.name} ${entity.id} cannot ${action} now: ${reasons.join('; ')}`, {
-      id: entity.id, state, action, reasons,
+      id: entity.id,
+      state,
+      action,
+      reasons,
     })
   }
   if (edge.processor) return path.ask(edge, 'action')
@@ -252,9 +269,14 @@ class Path {
 
   take(edge: Edge): void {
     if (this.#hops.length >= this.#hopsMax) {
-      throw new SluiceError('internal', `Machine ${this.machine.name} took ${this.#hopsMax} hops in one move and was stopped at ${this.state}.`, {
-        id: this.entity.id, edge: edge.name,
-      })
+      throw new SluiceError(
+        'internal',
+        `Machine ${this.machine.name} took ${this.#hopsMax} hops in one move and was stopped at ${this.state}.`,
+        {
+          id: this.entity.id,
+          edge: edge.name,
+        },
+      )
     }
     // A request that fails in a settled state leads back to it: that is no reopening.
     if (edge.to !== edge.from && isSettled(this.machine, this.state)) {
@@ -324,7 +346,11 @@ class Path {
       .filter((at) => at > now)
     const at = deadlines.length > 0 ? Math.min(...deadlines) : null
     const waitsForChildren = edgesFrom(this.machine, this.state, 'children').length > 0
-    const wait: Wait = waitsForChildren ? { for: 'children', at } : at === null ? { for: 'nothing' } : { for: 'time', at }
+    const wait: Wait = waitsForChildren
+      ? { for: 'children', at }
+      : at === null
+        ? { for: 'nothing' }
+        : { for: 'time', at }
     return this.#decision('look', wait, 'stay', null, null)
   }
 
@@ -332,7 +358,13 @@ class Path {
     return waitIn(this.machine, this.state, this.entity.parent === null, this.facts.now)
   }
 
-  #decision(cause: string, wait: Wait, attempts: Decision['attempts'], runs: Edge | null, request: Edge | null): Decision {
+  #decision(
+    cause: string,
+    wait: Wait,
+    attempts: Decision['attempts'],
+    runs: Edge | null,
+    request: Edge | null,
+  ): Decision {
     return {
       cause,
       hops: this.#hops,

@@ -27,7 +27,8 @@ export interface Event {
   readonly at: number
   readonly transition: string
   readonly from: string | null
-  readonly to: string
+  /** Null: it stays where it is. */
+  readonly to: string | null
   readonly cause: string
   readonly generation: number
   readonly epoch: number
@@ -59,7 +60,9 @@ export function birthEvent(entity: Entity): Event {
   }
 }
 
+/** A record without hops (a repair) is one event that leads nowhere else. */
 export function eventsOf(record: MoveRecord): readonly Event[] {
   const { hops, ...rest } = record
+  if (hops.length === 0) return [{ ...rest, hop: 0, transition: record.cause, from: null, to: null }]
   return hops.map((hop, index) => ({ ...rest, hop: index, ...hop }))
 }

@@ -31,7 +31,8 @@ export async function actOn(
   const results = new Map<number, ActionResult>()
   let open = entities
   for (let round = 0; open.length > 0 && round < roundsMax; round++) {
-    if (round > 0) open = (await services.store.get(open.map((entity) => entity.id))).filter((entity) => entity !== null)
+    if (round > 0)
+      open = (await services.store.get(open.map((entity) => entity.id))).filter((entity) => entity !== null)
     const lanes = await lanesOf(services, open)
     const stale: Entity[] = []
     await Promise.all(
@@ -62,7 +63,9 @@ async function actOnOne(
     ;({ move, requested } = actionMove(services, entity, lanes, action, actor, input, to))
   } catch (error) {
     // A rule that breaks is this entity's refusal: an act on many goes on with the others.
-    const message = isSluiceError(error) ? messageOf(error) : `${entity.machine} ${id}: the rules of ${action} broke: ${messageOf(error)}`
+    const message = isSluiceError(error)
+      ? messageOf(error)
+      : `${entity.machine} ${id}: the rules of ${action} broke: ${messageOf(error)}`
     return { kind: 'refused', id, message }
   }
   const verdict = await services.completer.commit(move)
@@ -74,7 +77,11 @@ async function actOnOne(
     case 'full':
       return { kind: 'refused', id, message: `${verdict.pool} is full; ${verdict.holders.join(', ')} have it.` }
     case 'held':
-      return { kind: 'refused', id, message: `${entity.machine} ${id} is held: ${verdict.holds.map((hold) => hold.reason).join('; ')}` }
+      return {
+        kind: 'refused',
+        id,
+        message: `${entity.machine} ${id} is held: ${verdict.holds.map((hold) => hold.reason).join('; ')}`,
+      }
     case 'refused':
       return { kind: 'refused', id, message: verdict.message }
     default:
@@ -94,10 +101,26 @@ function actionMove(
   const { registry, limits, store, clock } = services
   const implementation = registry.get(entity.machine, entity.version)
   const facts: Facts = {
-    now: store.time(), random: clock.random(), lanes, holds: [], input, actor: actor.actor, reason: null, error: null,
+    now: store.time(),
+    random: clock.random(),
+    lanes,
+    holds: [],
+    input,
+    actor: actor.actor,
+    reason: null,
+    error: null,
   }
-  const occurrence = to === undefined ? ({ cause: 'action', action } as const) : ({ cause: 'action', action, to } as const)
-  const decision = decide(implementation, entity, JSON.parse(entity.data), entity.attempts, occurrence, facts, limits.hopsMax)
+  const occurrence =
+    to === undefined ? ({ cause: 'action', action } as const) : ({ cause: 'action', action, to } as const)
+  const decision = decide(
+    implementation,
+    entity,
+    JSON.parse(entity.data),
+    entity.attempts,
+    occurrence,
+    facts,
+    limits.hopsMax,
+  )
   const request: Request | null = decision.request && {
     edge: decision.request.name,
     actor: actor.actor,

@@ -47,13 +47,24 @@ export function birthOf(machine: Machine, wish: Wish, isRoot: boolean, now: numb
 }
 
 /** A child of `source`, in the lane of whoever counts it. */
-export function childOf(registry: Registry, source: Entity, child: Child, ordinal: number, now: number, limits: Limits): ChildBirth {
+export function childOf(
+  registry: Registry,
+  source: Entity,
+  child: Child,
+  ordinal: number,
+  now: number,
+  limits: Limits,
+): ChildBirth {
   const { machine } = registry.get(child.machine, source.version)
   const parent = child.of === 'parent' ? source.parent : source.id
   if (parent === null) {
-    throw new SluiceError('invalid', `${source.machine} ${source.id} has no parent that could count a ${child.machine}.`, {
-      id: source.id,
-    })
+    throw new SluiceError(
+      'invalid',
+      `${source.machine} ${source.id} has no parent that could count a ${child.machine}.`,
+      {
+        id: source.id,
+      },
+    )
   }
   const counter = child.of === 'parent' ? machine.parent : source.machine
   return {
@@ -86,7 +97,12 @@ function respawnOf(machine: Machine, now: number): Respawn | null {
   )
   const [edge] = edges
   if (!edge) return null
-  return { from: edges.map((edge) => edge.from), transition: edge.name, to: edge.to, wait: waitIn(machine, edge.to, false, now) }
+  return {
+    from: edges.map((edge) => edge.from),
+    transition: edge.name,
+    to: edge.to,
+    wait: waitIn(machine, edge.to, false, now),
+  }
 }
 
 /** Says which field was wrong, what was expected, and what stood there. */
@@ -95,7 +111,10 @@ export function checkData(machine: Machine, data: unknown): unknown {
   const parsed = machine.schema.safeParse(data)
   if (parsed.success) return parsed.data
   const faults = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'data'}: ${issue.message}`)
-  throw new SluiceError('invalid', `Data of ${machine.name} does not fit: ${faults.join('; ')}.`, { machine: machine.name, faults })
+  throw new SluiceError('invalid', `Data of ${machine.name} does not fit: ${faults.join('; ')}.`, {
+    machine: machine.name,
+    faults,
+  })
 }
 
 export function dataText(machine: Machine, data: unknown, limits: Limits): string {
@@ -118,9 +137,13 @@ export function checkLabels(machine: Machine, data: unknown, limits: Limits): re
   const labels = labelsOf(machine, data)
   labels.forEach((label, position) => {
     if (label !== null && label.length > limits.nameMax) {
-      throw new SluiceError('invalid', `Label ${machine.labels[position]} is longer than ${limits.nameMax} characters.`, {
-        label: machine.labels[position],
-      })
+      throw new SluiceError(
+        'invalid',
+        `Label ${machine.labels[position]} is longer than ${limits.nameMax} characters.`,
+        {
+          label: machine.labels[position],
+        },
+      )
     }
   })
   return labels
@@ -130,9 +153,13 @@ export const priorityMax = 1_000
 
 export function checkPriority(priority: number): number {
   if (Number.isInteger(priority) && Math.abs(priority) <= priorityMax) return priority
-  throw new SluiceError('invalid', `Priority must be a whole number from -${priorityMax} to ${priorityMax}, lower first; it was ${priority}.`, {
-    priority,
-  })
+  throw new SluiceError(
+    'invalid',
+    `Priority must be a whole number from -${priorityMax} to ${priorityMax}, lower first; it was ${priority}.`,
+    {
+      priority,
+    },
+  )
 }
 
 function checkKey(key: string | undefined, limits: Limits): string | null {

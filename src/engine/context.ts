@@ -80,7 +80,12 @@ export class ProcessorContext implements Context {
 
   get log(): Logger {
     const { id, machine } = this.#running.entity
-    this.#log ??= this.#services.log.child({ entity: id, machine, processor: this.#edge.processor, attempt: this.#attempt })
+    this.#log ??= this.#services.log.child({
+      entity: id,
+      machine,
+      processor: this.#edge.processor,
+      attempt: this.#attempt,
+    })
     return this.#log
   }
 
@@ -140,10 +145,14 @@ export class ProcessorContext implements Context {
         this.#running.abort(leaseLost(entity))
         throw leaseLost(entity)
       case 'full':
-        throw new SluiceError('conflict', `A child's key is taken: ${verdict.pool} by ${verdict.holders.join(', ')}.`, { ...verdict })
+        throw new SluiceError('conflict', `A child's key is taken: ${verdict.pool} by ${verdict.holders.join(', ')}.`, {
+          ...verdict,
+        })
       case 'held':
       case 'refused':
-        throw new SluiceError('invalid', verdict.kind === 'refused' ? verdict.message : `${entity.id} is held.`, { id: entity.id })
+        throw new SluiceError('invalid', verdict.kind === 'refused' ? verdict.message : `${entity.id} is held.`, {
+          id: entity.id,
+        })
       default:
         return verdict satisfies never
     }
@@ -172,7 +181,11 @@ export class ProcessorContext implements Context {
     }
   }
 
-  async actOnChildren(action: string, filter: ChildFilter = {}, input: unknown = null): Promise<Readonly<Record<string, number>>> {
+  async actOnChildren(
+    action: string,
+    filter: ChildFilter = {},
+    input: unknown = null,
+  ): Promise<Readonly<Record<string, number>>> {
     return actOnChildren(this.#services, this.#running.entity, this, action, filter, input)
   }
 
@@ -183,7 +196,11 @@ export class ProcessorContext implements Context {
 }
 
 function leaseLost(entity: Entity): SluiceError {
-  return new SluiceError('lease_lost', `The lease over ${entity.machine} ${entity.id} is over; its result is dropped.`, { id: entity.id })
+  return new SluiceError(
+    'lease_lost',
+    `The lease over ${entity.machine} ${entity.id} is over; its result is dropped.`,
+    { id: entity.id },
+  )
 }
 
 async function* pagesOf(services: Services, parent: Entity, filter: ChildFilter): AsyncIterable<Entity> {
@@ -217,12 +234,22 @@ async function actOnChildren(
   input: unknown,
 ): Promise<Readonly<Record<string, number>>> {
   const saved = context.cursor as { walk?: WalkCursor } | null
-  let { after, counts } = saved?.walk?.action === action ? saved.walk : { after: 0, counts: {} as Record<string, number> }
+  let { after, counts } =
+    saved?.walk?.action === action ? saved.walk : { after: 0, counts: {} as Record<string, number> }
   for (;;) {
     const page = await services.store.list({ ...filter, parent: parent.id, after, limit: services.limits.pageMax })
-    const results = await actOn(services, page.entities, action, {
-      actor: context.actor ?? `${parent.machine} ${parent.id}`, role: null, reason: `${action} asked for by ${parent.machine} ${parent.id}`, requestId: null,
-    }, input)
+    const results = await actOn(
+      services,
+      page.entities,
+      action,
+      {
+        actor: context.actor ?? `${parent.machine} ${parent.id}`,
+        role: null,
+        reason: `${action} asked for by ${parent.machine} ${parent.id}`,
+        requestId: null,
+      },
+      input,
+    )
     counts = { ...counts }
     for (const result of results) counts[result.kind] = (counts[result.kind] ?? 0) + 1
     if (page.next === null) return counts

@@ -34,7 +34,14 @@ export class Executor {
   }
 
   #begin(running: Running): Work {
-    return { running, entity: running.entity, data: undefined, attempts: running.entity.attempts, carried: null, context: null }
+    return {
+      running,
+      entity: running.entity,
+      data: undefined,
+      attempts: running.entity.attempts,
+      carried: null,
+      context: null,
+    }
   }
 
   /** One processor and what follows from it. Null: the lease is over. */
@@ -75,14 +82,20 @@ export class Executor {
   async #context(work: Work, edge: Edge, data: unknown): Promise<ProcessorContext> {
     const { running } = work
     const lanes = edge.on === 'children' ? await this.#services.store.lanes([running.entity.id]) : noLanes
-    return new ProcessorContext(this.#services, running, edge, work.entity.state, data, work.attempts, lanes, () => this.#settle(work))
+    return new ProcessorContext(this.#services, running, edge, work.entity.state, data, work.attempts, lanes, () =>
+      this.#settle(work),
+    )
   }
 
   /** Writes the hops taken in memory and keeps the lease: what a processor makes durable must not be ahead of its state. */
   async #settle(work: Work): Promise<void> {
     const { running, carried } = work
     if (!carried || carried.hops.length === 0) return
-    const move = this.#move(work, { ...carried, wait: { for: 'run', at: this.#services.store.time() } }, { keep: true, context: null, holds: [] })
+    const move = this.#move(
+      work,
+      { ...carried, wait: { for: 'run', at: this.#services.store.time() } },
+      { keep: true, context: null, holds: [] },
+    )
     work.carried = null
     const verdict = await this.#services.completer.commit(move)
     if (verdict.kind !== 'saved') {
@@ -124,9 +137,15 @@ export class Executor {
   async #finish(work: Work, decision: Decision, context: ProcessorContext | null): Promise<Work | null> {
     this.#worker.returned(work.running)
     const next = this.#next(work, decision)
-    const attempt = this.#tryMove(work, next ? withClaimHops(work.running.run.implementation.machine, decision) : decision, {
-      keep: next !== null, context, holds: [],
-    })
+    const attempt = this.#tryMove(
+      work,
+      next ? withClaimHops(work.running.run.implementation.machine, decision) : decision,
+      {
+        keep: next !== null,
+        context,
+        holds: [],
+      },
+    )
     const verdict = 'failure' in attempt ? null : await this.#services.completer.commit(attempt.move)
     if (next && verdict?.kind !== 'saved') this.#worker.unreserve(next)
     if ('failure' in attempt) return this.#fail(work, attempt.failure)
@@ -174,23 +193,37 @@ export class Executor {
   async #wait(work: Work, wait: Wait, request?: null): Promise<null> {
     const { entity } = work.running
     const move: Move = {
-      ...asideOf(entity, {}), keep: false, wait, attempts: 'back', ...(request === null ? { request: null } : {}),
+      ...asideOf(entity, {}),
+      keep: false,
+      wait,
+      attempts: 'back',
+      ...(request === null ? { request: null } : {}),
     }
     await this.#services.completer.commit(move)
     return null
   }
 
   /** A hold was set meanwhile: decided anew with the hold as a fact, for machines that have an edge for it; saved all the same, without going on. */
-  async #held(work: Work, decision: Decision, context: ProcessorContext | null, holds: readonly Hold[]): Promise<Work | null> {
+  async #held(
+    work: Work,
+    decision: Decision,
+    context: ProcessorContext | null,
+    holds: readonly Hold[],
+  ): Promise<Work | null> {
     const known = holds.map((hold) => hold.id)
     const { implementation } = work.running.run
     const again = this.#redecide(work, holds) ?? decision
-    const attempt = this.#tryMove(work, again, { keep: false, context: again === decision ? context : null, holds: known })
+    const attempt = this.#tryMove(work, again, {
+      keep: false,
+      context: again === decision ? context : null,
+      holds: known,
+    })
     if ('failure' in attempt) return this.#fail(work, attempt.failure)
     const verdict = await this.#services.completer.commit(attempt.move)
     // Another hold in this very moment: known holds only grow, so this ends.
     if (verdict.kind === 'held') return this.#held(work, decision, context, [...holds, ...verdict.holds])
-    if (verdict.kind === 'refused') this.#services.log.error({ entity: work.entity.id, machine: implementation.machine.name }, verdict.message)
+    if (verdict.kind === 'refused')
+      this.#services.log.error({ entity: work.entity.id, machine: implementation.machine.name }, verdict.message)
     return null
   }
 
@@ -204,7 +237,15 @@ export class Executor {
     const before = chooseRun(implementation, entity, data, this.#facts(work))
     const edge = chooseRun(implementation, entity, data, facts)
     if (!edge || edge.name === before?.name) return null
-    return decide(implementation, entity, data, running.entity.attempts, { cause: 'done', edge }, facts, this.#services.limits.hopsMax)
+    return decide(
+      implementation,
+      entity,
+      data,
+      running.entity.attempts,
+      { cause: 'done', edge },
+      facts,
+      this.#services.limits.hopsMax,
+    )
   }
 
   /** What it did cannot be kept: it fails, without what it did. */
@@ -212,8 +253,20 @@ export class Executor {
     const { running } = work
     const { implementation } = running.run
     const occurrence: Occurrence = { cause: 'fail', reason: message, error: message }
-    const failure = decide(implementation, running.entity, JSON.parse(running.entity.data), 1, occurrence, this.#facts(work), this.#services.limits.hopsMax)
-    const attempt = this.#tryMove({ ...work, entity: running.entity, carried: null }, failure, { keep: false, context: null, holds: null })
+    const failure = decide(
+      implementation,
+      running.entity,
+      JSON.parse(running.entity.data),
+      1,
+      occurrence,
+      this.#facts(work),
+      this.#services.limits.hopsMax,
+    )
+    const attempt = this.#tryMove({ ...work, entity: running.entity, carried: null }, failure, {
+      keep: false,
+      context: null,
+      holds: null,
+    })
     if ('failure' in attempt) {
       this.#services.log.error({ entity: work.entity.id, machine: implementation.machine.name }, attempt.failure)
       return null
@@ -238,7 +291,10 @@ export class Executor {
     const children =
       decision.change.spawn.length === 0
         ? spawned.children
-        : [...spawned.children, ...childrenOf(registry, entity, decision.change.spawn, spawned.spawned, store.time(), limits)]
+        : [
+            ...spawned.children,
+            ...childrenOf(registry, entity, decision.change.spawn, spawned.spawned, store.time(), limits),
+          ]
     const { request } = entity
     return moveOf(
       run.implementation.machine,
@@ -252,7 +308,9 @@ export class Executor {
         spawned: spawned.spawned,
         read: request?.read ?? null,
         holds,
-        actor: request ? { actor: request.actor, role: request.role, reason: request.reason, requestId: request.requestId } : nobody,
+        actor: request
+          ? { actor: request.actor, role: request.role, reason: request.reason, requestId: request.requestId }
+          : nobody,
       },
       limits,
     )
@@ -262,7 +320,8 @@ export class Executor {
   #next({ running }: Work, decision: Decision): Run | null {
     if (running.aborted || decision.hops.length === 0 || decision.settled || decision.request) return null
     const { wait } = decision
-    if (wait.for !== 'run' || wait.gated || wait.pool !== undefined || wait.at > this.#services.store.time()) return null
+    if (wait.for !== 'run' || wait.gated || wait.pool !== undefined || wait.at > this.#services.store.time())
+      return null
     const { machine } = running.run.implementation
     const plan = claimPlan(machine, decision.state)
     if (!plan || isLimited(running.run.policy) || isLimited(policyOf(machine, plan.processor))) return null
@@ -315,7 +374,11 @@ function dataOf(work: Work): unknown {
 function spent(work: Work, attemptsMax: number): Occurrence {
   const { error } = work.entity
   const because = error ? `the last one ended with: ${error}` : 'its process died or it outran its timeout each time'
-  return { cause: 'fail', reason: error ?? 'attempts spent', error: `All ${attemptsMax} attempts are spent; ${because}.` }
+  return {
+    cause: 'fail',
+    reason: error ?? 'attempts spent',
+    error: `All ${attemptsMax} attempts are spent; ${because}.`,
+  }
 }
 
 /** A throw is a retry. */
@@ -335,7 +398,10 @@ function occurrenceOf(edge: Edge, outcome: Outcome): Occurrence {
       return { cause: 'done', edge, data: outcome.data, ...(outcome.sums ? { sums: outcome.sums } : {}) }
     case 'retry':
       return {
-        cause: 'retry', error: outcome.error, data: outcome.data, processor: edge.processor ?? null,
+        cause: 'retry',
+        error: outcome.error,
+        data: outcome.data,
+        processor: edge.processor ?? null,
         ...(outcome.delayMs === undefined ? {} : { delayMs: outcome.delayMs }),
       }
     case 'poll':

@@ -101,7 +101,11 @@ function running({ entity, workers, run, now }: Situation): Answer | null {
   const where = `on ${worker.host} (worker ${worker.id}, ${worker.name}, pid ${worker.pid})`
   const lease = `the lease was renewed ${durationText(now - worker.renewedAt)} ago`
   const end = entity.stopped ? ' Its parent was cancelled: it is being stopped.' : ''
-  return { kind: 'running', sentence: `${what} ${where}: ${attemptText(entity.attempts, attemptsMax)}; ${lease}.${end}`, facts }
+  return {
+    kind: 'running',
+    sentence: `${what} ${where}: ${attemptText(entity.attempts, attemptsMax)}; ${lease}.${end}`,
+    facts,
+  }
 }
 
 function parentEnded({ entity, parent, parentLanes }: Situation): Answer | null {
@@ -120,7 +124,8 @@ function held({ entity, machine, holds, now }: Situation): Answer | null {
   const [first, ...others] = over
   if (!first) return null
   const until = first.until === null ? 'until it is released' : `until ${timeText(first.until)}`
-  const more = others.length === 0 ? '' : ` ${others.length} more ${others.length === 1 ? 'hold stops' : 'holds stop'} it as well.`
+  const more =
+    others.length === 0 ? '' : ` ${others.length} more ${others.length === 1 ? 'hold stops' : 'holds stop'} it as well.`
   const sentence = `${nameIt(entity)} is held by ${first.owner} since ${timeText(first.since)}, ${until}: ${first.reason} (hold ${first.id}).${more}`
   return { kind: 'held', sentence, facts: { holds: over } }
 }
@@ -158,7 +163,10 @@ export function openBefore(lanes: readonly Lane[], name: string): readonly Lane[
 }
 
 /** The pools that an entity needs room in before it can run. */
-export function poolsFor(entity: Entity, run: Run | null): readonly { readonly name: string; readonly ceiling: number | null }[] {
+export function poolsFor(
+  entity: Entity,
+  run: Run | null,
+): readonly { readonly name: string; readonly ceiling: number | null }[] {
   const pools: { name: string; ceiling: number | null }[] = []
   if (entity.wait.for === 'run' && entity.wait.pool !== undefined) pools.push({ name: entity.wait.pool, ceiling: null })
   if (run?.claim.pool) pools.push(run.claim.pool)
@@ -174,7 +182,11 @@ function full({ entity, run, pools }: Situation): Answer | null {
     if (!pool || pool.taken < (ceiling ?? pool.ceiling)) continue
     const holders = pool.holders.map((share) => share.entity)
     const sentence = `${nameIt(entity)} waits for room in ${name}: ${pool.taken} of ${ceiling ?? pool.ceiling} are taken${idsText(holders)}.`
-    return { kind: 'full', sentence, facts: { pool: name, ceiling: ceiling ?? pool.ceiling, taken: pool.taken, holders: pool.holders } }
+    return {
+      kind: 'full',
+      sentence,
+      facts: { pool: name, ceiling: ceiling ?? pool.ceiling, taken: pool.taken, holders: pool.holders },
+    }
   }
   return null
 }
@@ -184,7 +196,8 @@ function later({ entity, run, now }: Situation, wait: RunWait): Answer | null {
   const attemptsMax = run?.policy.attemptsMax ?? null
   const facts = { at: wait.at, attempts: entity.attempts, attemptsMax, error: entity.error }
   const when = `at ${timeText(wait.at)} (in ${durationText(wait.at - now)})`
-  if (entity.attempts === 0) return { kind: 'scheduled', sentence: `${nameIt(entity)} is scheduled to run ${when}.`, facts }
+  if (entity.attempts === 0)
+    return { kind: 'scheduled', sentence: `${nameIt(entity)} is scheduled to run ${when}.`, facts }
   const because = entity.error === null ? '' : ` The last one ended with: ${entity.error}`
   const sentence = `${nameIt(entity)} is tried again ${when}: ${attemptText(entity.attempts + 1, attemptsMax)}.${because}`
   return { kind: 'retrying', sentence, facts }
@@ -199,8 +212,13 @@ function unserved({ entity, run, workers, lanes, now }: Situation): Answer | nul
   const role = wait.for === 'run' ? (run?.policy.role ?? null) : null
   const facts = { machine, role, workers: workers.length, knowing: knowing.map(({ id }) => id) }
   if (knowing.length === 0) {
-    const others = workers.length === 0 ? 'no worker is alive' : `none of the ${workers.length} live workers serves ${machine}`
-    return { kind: 'no_worker', sentence: `${nameIt(entity)} could go on now, but ${others}. Start one that does.`, facts }
+    const others =
+      workers.length === 0 ? 'no worker is alive' : `none of the ${workers.length} live workers serves ${machine}`
+    return {
+      kind: 'no_worker',
+      sentence: `${nameIt(entity)} could go on now, but ${others}. Start one that does.`,
+      facts,
+    }
   }
   if (role === null || knowing.some(({ roles }) => roles.length === 0 || roles.includes(role))) return null
   const sentence = `${nameIt(entity)} is ready, but none of the ${knowing.length} live workers that serve ${machine} has the role ${role}. Start one that has.`
@@ -216,7 +234,8 @@ function suspected({ entity, run }: Situation): Answer | null {
   if (entity.suspect === 0) return null
   const attemptsMax = run?.policy.attemptsMax ?? null
   const facts = { suspect: entity.suspect, attempts: entity.attempts, attemptsMax }
-  const group = entity.suspect === 1 ? 'It was held alone, so that death counted against it' : `It was one of ${entity.suspect}`
+  const group =
+    entity.suspect === 1 ? 'It was held alone, so that death counted against it' : `It was one of ${entity.suspect}`
   const sentence = `${nameIt(entity)} was held by a worker that died, and is suspect. ${group}; suspects run in ever smaller groups, as soon as a worker holds no other.`
   return { kind: 'suspect', sentence, facts }
 }
@@ -225,7 +244,11 @@ function inLine({ entity, workers, now }: Situation, wait: RunWait): Answer {
   const machine = nameOf(entity.machine, entity.version)
   const serving = workers.filter((worker) => worker.machines.includes(machine))
   const sentence = `${nameIt(entity)} is ready and waits in line since ${durationText(now - wait.at)} with priority ${entity.priority}; ${serving.length} live ${serving.length === 1 ? 'worker serves' : 'workers serve'} ${machine}.`
-  return { kind: 'ready', sentence, facts: { since: wait.at, priority: entity.priority, workers: serving.map(({ id }) => id) } }
+  return {
+    kind: 'ready',
+    sentence,
+    facts: { since: wait.at, priority: entity.priority, workers: serving.map(({ id }) => id) },
+  }
 }
 
 function waiting(situation: Situation): Answer {
@@ -237,17 +260,40 @@ function waiting(situation: Situation): Answer {
     return { kind: 'timer', sentence, facts: { at: wait.at } }
   }
   const open = openActions(actions)
-  const refused = actions.filter((choice) => choice.refusal !== null).map(({ action, refusal }) => ({ action, refusal }))
+  const refused = actions
+    .filter((choice) => choice.refusal !== null)
+    .map(({ action, refusal }) => ({ action, refusal }))
   const ask = open.length === 0 ? 'no action is open now' : `open now: ${open.join(', ')}`
-  const why = refused.length === 0 ? '' : ` Not open: ${refused.map(({ action, refusal }) => `${action} (${refusal})`).join(', ')}.`
-  return { kind: 'person', sentence: `${nameIt(entity)} waits for a person; ${ask}.${why}`, facts: { actions: open, refused } }
+  const why =
+    refused.length === 0
+      ? ''
+      : ` Not open: ${refused.map(({ action, refusal }) => `${action} (${refusal})`).join(', ')}.`
+  return {
+    kind: 'person',
+    sentence: `${nameIt(entity)} waits for a person; ${ask}.${why}`,
+    facts: { actions: open, refused },
+  }
 }
 
-function children(entity: Entity, lanes: readonly Lane[], blocking: readonly EntityId[], at: number | null, now: number): Answer {
+function children(
+  entity: Entity,
+  lanes: readonly Lane[],
+  blocking: readonly EntityId[],
+  at: number | null,
+  now: number,
+): Answer {
   const total = lanes.reduce((sum, lane) => sum + lane.total, 0)
   const open = lanes.reduce((sum, lane) => sum + lane.open, 0)
   const due = lanes.some((lane) => lane.wake > lane.seen) || (at !== null && at <= now)
-  const facts = { total, open, settled: total - open, at, due, blocking, lanes: lanes.map(({ name, total, open }) => ({ name, total, open })) }
+  const facts = {
+    total,
+    open,
+    settled: total - open,
+    at,
+    due,
+    blocking,
+    lanes: lanes.map(({ name, total, open }) => ({ name, total, open })),
+  }
   const look = due ? ' It is due to be judged.' : ''
   const sentence = `${nameIt(entity)} waits for its children: ${total - open} of ${total} are settled, ${open} ${open === 1 ? 'is' : 'are'} open${idsText(blocking)}.${look}`
   return { kind: 'children', sentence, facts }

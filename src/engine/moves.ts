@@ -22,7 +22,13 @@ export interface MoveOptions {
 }
 
 /** The decision as the store takes it. Throws `invalid` if the new data does not fit the machine's schema or the limit. */
-export function moveOf(machine: Machine, entity: Entity, decision: Decision, options: MoveOptions, limits: Limits): Move {
+export function moveOf(
+  machine: Machine,
+  entity: Entity,
+  decision: Decision,
+  options: MoveOptions,
+  limits: Limits,
+): Move {
   const { change } = decision
   const moved = decision.hops.length > 0
   const data = decision.data === undefined ? undefined : checkData(machine, decision.data)
@@ -45,12 +51,20 @@ export function moveOf(machine: Machine, entity: Entity, decision: Decision, opt
     keep,
     attempts: decision.attempts,
     // A request is answered by the move that its edge makes; a retry without an edge runs it again.
-    ...(options.request !== undefined ? { request: options.request } : moved && entity.request ? { request: null } : {}),
+    ...(options.request !== undefined
+      ? { request: options.request }
+      : moved && entity.request
+        ? { request: null }
+        : {}),
     ...(moved && (entity.checkpoint || options.staging === 'publish') ? { checkpoint: null } : {}),
     ...(moved && entity.progress !== null ? { progress: null } : {}),
     ...(decision.reason !== undefined ? { reason: cut(decision.reason, limits) } : {}),
     ...(change.sums ? { sums: checkSums(change.sums) } : {}),
-    ...(decision.error !== undefined ? { error: cut(decision.error, limits) } : moved && entity.error !== null ? { error: null } : {}),
+    ...(decision.error !== undefined
+      ? { error: cut(decision.error, limits) }
+      : moved && entity.error !== null
+        ? { error: null }
+        : {}),
     children: options.children ?? none,
     staging: options.staging ?? 'none',
     spawned: options.spawned ?? 0,

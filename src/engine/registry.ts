@@ -55,7 +55,10 @@ export class Registry {
   get(machine: string, version: number): Implementation {
     const implementation = this.#byVersion.get(nameOf(machine, version))
     if (implementation) return implementation
-    throw new SluiceError('not_found', `This process does not know machine ${nameOf(machine, version)}.`, { machine, version })
+    throw new SluiceError('not_found', `This process does not know machine ${nameOf(machine, version)}.`, {
+      machine,
+      version,
+    })
   }
 
   newest(machine: string): Implementation {
@@ -130,7 +133,8 @@ function runOf(
       edge,
       hops,
       holdable: machine.states[state]?.holdable ?? true,
-      pool: policy.concurrency === null ? null : { name: processorPool(machine.name, name), ceiling: policy.concurrency },
+      pool:
+        policy.concurrency === null ? null : { name: processorPool(machine.name, name), ceiling: policy.concurrency },
       poolPer:
         policy.concurrencyPer === null
           ? null

@@ -63,7 +63,9 @@ export class Sweeper {
       await this.#buryDead()
       const due = await store.due(limits.pageMax, registry.names)
       const moves = [
-        ...due.parents.filter(({ entity }) => this.#isAwake(entity)).map(({ entity, lanes }) => this.#judge(entity, lanes)),
+        ...due.parents
+          .filter(({ entity }) => this.#isAwake(entity))
+          .map(({ entity, lanes }) => this.#judge(entity, lanes)),
         ...due.timers.filter((entity) => this.#isAwake(entity)).map((entity) => this.#time(entity)),
       ]
       await Promise.all(moves)
@@ -76,7 +78,10 @@ export class Sweeper {
     this.#sweeping = false
     if (this.#state !== 'sweeping') return
     if (this.#again) this.look()
-    else this.#sleepUntil(Math.min(next ?? Number.POSITIVE_INFINITY, store.time() + limits.pollMs * (0.75 + clock.random() / 2)))
+    else
+      this.#sleepUntil(
+        Math.min(next ?? Number.POSITIVE_INFINITY, store.time() + limits.pollMs * (0.75 + clock.random() / 2)),
+      )
   }
 
   #sleepUntil(at: number): void {
@@ -118,7 +123,10 @@ export class Sweeper {
       log.error({ entity: entity.id, machine: entity.machine }, `a ${occurrence.cause} edge was refused: ${message}`)
     } catch (error) {
       this.#rest(entity)
-      log.error({ entity: entity.id, machine: entity.machine, error: messageOf(error) }, `a ${occurrence.cause} edge could not be decided`)
+      log.error(
+        { entity: entity.id, machine: entity.machine, error: messageOf(error) },
+        `a ${occurrence.cause} edge could not be decided`,
+      )
     }
   }
 
@@ -138,7 +146,14 @@ export class Sweeper {
     const { registry, store, clock, limits } = this.#services
     const implementation = registry.get(entity.machine, entity.version)
     const facts: Facts = {
-      now: store.time(), random: clock.random(), lanes, holds: [], input: null, actor: null, reason: null, error: null,
+      now: store.time(),
+      random: clock.random(),
+      lanes,
+      holds: [],
+      input: null,
+      actor: null,
+      reason: null,
+      error: null,
     }
     // Whoever waits for children may be due by its timer as well: what its children say comes first.
     let decision = decide(implementation, entity, JSON.parse(entity.data), 0, occurrence, facts, limits.hopsMax)
@@ -146,9 +161,14 @@ export class Sweeper {
       const timed = decide(implementation, entity, JSON.parse(entity.data), 0, { cause: 'time' }, facts, limits.hopsMax)
       if (timed.hops.length > 0 || timed.request) decision = timed
     }
-    const read: readonly LaneRead[] | null = lanes && lanes.map((lane) => ({ lane: lane.name, wake: lane.wake }))
+    const read: readonly LaneRead[] | null = lanes?.map((lane) => ({ lane: lane.name, wake: lane.wake })) ?? null
     const request: Request | null = decision.request && {
-      edge: decision.request.name, actor: null, role: null, reason: null, requestId: null, input: null,
+      edge: decision.request.name,
+      actor: null,
+      role: null,
+      reason: null,
+      requestId: null,
+      input: null,
       read: decision.request.on === 'children' ? read : null,
     }
     const children = childrenOf(registry, entity, decision.change.spawn, 0, facts.now, limits)
@@ -157,7 +177,11 @@ export class Sweeper {
       entity,
       request ? { ...decision, attempts: 'reset' } : decision,
       {
-        by: decision.hops.length > 0 ? 'outside' : 'aside', read, children, spawned: children.length, actor: nobody,
+        by: decision.hops.length > 0 ? 'outside' : 'aside',
+        read,
+        children,
+        spawned: children.length,
+        actor: nobody,
         ...(request ? { request } : {}),
       },
       limits,

@@ -4,7 +4,7 @@ import { isSluiceError, messageOf } from '../errors.ts'
 import type { Context, Implementation } from '../implementation.ts'
 import { implement } from '../implementation.ts'
 import { defineMachine } from '../machine.ts'
-import { done, fail, type Outcome } from '../outcome.ts'
+import { done, fail, type Outcome, poll } from '../outcome.ts'
 import type { Actor, Filter } from '../store.ts'
 import { type ActionResult, actOn } from './actions.ts'
 import type { Services } from './services.ts'
@@ -96,7 +96,8 @@ async function walk(services: Services, context: Context<WalkData>): Promise<Out
   let { after, tally } = cursorOf(context.cursor)
   try {
     for (let resumed = true; ; resumed = false) {
-      context.signal.throwIfAborted()
+      // The process stops, or the lease is over: whoever is next goes on from the checkpoint, with the attempt given back.
+      if (context.signal.aborted) return poll(0)
       const page = await services.store.list(pageOf(data, after, services.limits.pageMax))
       tally = addResults(tally, await askGroup(services, context, page.entities, resumed))
       if (page.next === null) return done({ ...data, result: tally })
@@ -140,6 +141,7 @@ async function askedBefore(
 ): Promise<readonly ActionResult[]> {
   const { requestId } = data.actor
   const asked: ActionResult[] = []
+  if (requestId === null) return asked
   for (const { id, seq, state, changedAt, request } of entities) {
     if (request?.requestId === requestId) asked.push({ kind: 'requested', id, edge: request.edge })
     else if (changedAt >= createdAt && (await hasMoved(services, id, seq, data.actor, createdAt))) {

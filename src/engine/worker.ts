@@ -1,5 +1,5 @@
-import { messageOf, SluiceError } from '../errors.ts'
 import type { Entity } from '../entity.ts'
+import { messageOf, SluiceError } from '../errors.ts'
 import type { WorkerIdentity } from '../lease.ts'
 import { claimPlan, type Machine } from '../machine.ts'
 import type { ClaimRun, Heart } from '../store.ts'
@@ -86,7 +86,8 @@ export class Worker {
     this.#cancelPoll()
     await this.#giveBack([...this.#slots.values()].flatMap((slots) => slots.queue))
     await this.#drained(this.#services.limits.drainMs)
-    for (const running of this.#running.values()) running.abort(new SluiceError('lease_lost', 'This process is stopping.'))
+    for (const running of this.#running.values())
+      running.abort(new SluiceError('lease_lost', 'This process is stopping.'))
     await this.#drained(Math.min(1_000, this.#services.limits.drainMs))
     for (const running of this.#running.values()) running.dropped = true
     this.#state = 'ended'
@@ -133,7 +134,11 @@ export class Worker {
         const worker = await store.renew({ id: null, identity: this.#identity, leaseMs: limits.leaseMs })
         this.#id = worker.id
         const request = {
-          worker: worker.id, identity: this.#identity, leaseMs: limits.leaseMs, renewMs: limits.renewMs, lost: () => this.#lost(worker.id),
+          worker: worker.id,
+          identity: this.#identity,
+          leaseMs: limits.leaseMs,
+          renewMs: limits.renewMs,
+          lost: () => this.#lost(worker.id),
         }
         this.#heart = store.heart?.(request) ?? clockHeart(store, clock, request)
         return
@@ -149,7 +154,8 @@ export class Worker {
     if (this.#id !== worker || this.#state === 'ended') return
     this.#services.log.warn({ worker }, 'the lease was lost; what was running is dropped and the worker registers anew')
     this.#id = null
-    for (const running of [...this.#running.values()]) this.#drop(running, new SluiceError('lease_lost', 'The worker lost its lease.'))
+    for (const running of [...this.#running.values()])
+      this.#drop(running, new SluiceError('lease_lost', 'The worker lost its lease.'))
     void this.#heart?.stop()
     this.#heart = null
     void this.#register().then(() => this.look())
@@ -183,7 +189,10 @@ export class Worker {
     const { store, limits } = this.#services
     const runs = this.#claimable()
     if (runs.length === 0) return false
-    const limit = Math.min(limits.claimMax, runs.reduce((sum, run) => sum + run.limit, 0))
+    const limit = Math.min(
+      limits.claimMax,
+      runs.reduce((sum, run) => sum + run.limit, 0),
+    )
     const { entities, suspects } = await store.claim({ worker, runs, limit, bytes: limits.claimBytesMax })
     // The lease was lost while the claim was under way: the answer belongs to a worker that is no more.
     if (this.#id !== worker) return false
@@ -204,9 +213,14 @@ export class Worker {
   }
 
   #runFor(entity: Entity): Run {
-    const run = this.#runByPlace.get(placeOf({ name: entity.machine, version: entity.version }, entity.state, entity.request?.edge ?? null))
+    const run = this.#runByPlace.get(
+      placeOf({ name: entity.machine, version: entity.version }, entity.state, entity.request?.edge ?? null),
+    )
     if (run) return run
-    throw new SluiceError('internal', `The store gave out ${entity.machine} in ${entity.state}, which this worker does not serve.`)
+    throw new SluiceError(
+      'internal',
+      `The store gave out ${entity.machine} in ${entity.state}, which this worker does not serve.`,
+    )
   }
 
   #accept(running: Running): void {
@@ -361,7 +375,10 @@ export class Worker {
     try {
       await this.#services.store.release({ kind: 'retire', worker })
     } catch (error) {
-      this.#services.log.warn({ error: messageOf(error) }, 'the worker could not sign off; its lease will end by itself')
+      this.#services.log.warn(
+        { error: messageOf(error) },
+        'the worker could not sign off; its lease will end by itself',
+      )
     }
   }
 

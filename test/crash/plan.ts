@@ -46,7 +46,7 @@ const moods: readonly Mood[] = [
 ]
 
 /** A process in three fans out in checkpoints; the others have batches that can close while processes still die. */
-const bigEvery = 3
+export const bigEvery = 3
 
 export function planOf(number: number): Planned {
   const mood = moods[number % rangeSize] ?? 'plain'
@@ -112,4 +112,10 @@ export function planOf(number: number): Planned {
     default:
       return mood satisfies never
   }
+}
+
+/** The plan by key; null for a key that is in no plan. */
+export function planOfKey(key: string): Planned | null {
+  const number = /^crash-(\d+)$/.exec(key)?.[1]
+  return number === undefined ? null : planOf(Number(number))
 }

@@ -86,8 +86,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       return told(release(memory, order, memory.time()))
     },
 
-    async due(limit) {
-      return due(memory, limit, memory.time())
+    async due(limit, machines) {
+      return due(memory, limit, machines, memory.time())
     },
 
     async lanes(parents) {
@@ -95,7 +95,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
 
     async recount(parents, mend) {
-      return told(recount(memory, parents, mend !== null, memory.time()))
+      return told(recount(memory, parents, mend, memory.time()))
     },
 
     async events(query) {

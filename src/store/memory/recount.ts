@@ -1,6 +1,6 @@
 import type { EntityId } from '../../entity.ts'
 import { changeLane, emptyLane, type Lane } from '../../lane.ts'
-import type { Drift } from '../../store.ts'
+import type { Actor, Drift } from '../../store.ts'
 import { figureOf } from './lanes.ts'
 import type { Memory } from './memory.ts'
 
@@ -10,7 +10,7 @@ type Figures = Readonly<Record<string, number>>
 export function recount(
   memory: Memory,
   parents: readonly (EntityId | null)[],
-  mend: boolean,
+  mend: Actor | null,
   now: number,
 ): readonly Drift[] {
   // What is being purged has fewer children than its lanes say, and shall: the tombstone keeps the figures.
@@ -25,10 +25,19 @@ export function recount(
         const { counts, reasons, sums, total, open } = counted
         // The parent was judged by wrong figures: it looks again.
         memory.lanes.set(row, { ...lane, counts, reasons, sums, total, open, wake: lane.wake + 1 }, now)
+        if (parent !== null) audit(memory, parent, mend, now)
       }
       return [{ parent, lane: lane.name, ...drift }]
     }),
   )
+}
+
+/** A history row without hops: it counts as a move, so that whoever decided by the wrong figures is stale. */
+function audit(memory: Memory, parent: EntityId, mend: Actor, now: number): void {
+  const row = memory.rows.get(parent)
+  memory.replace(row, { seq: row.entity.seq + 1 }, now)
+  const { seq, epoch, generation } = row.entity
+  memory.record({ entity: parent, seq, epoch, generation, at: now, cause: 'repair', hops: [], error: null, ...mend })
 }
 
 function count(memory: Memory, lane: Lane): Lane {

@@ -47,6 +47,11 @@ export class Database {
     this.#forgetters.push(forget)
   }
 
+  /** A part of a write was undone. */
+  forget(): void {
+    this.#forget(true)
+  }
+
   /** All or nothing, durable when it returns. What was read before the write lock was taken is not trusted. */
   write<Result>(work: () => Result): Result {
     if (this.#inside) throw new SluiceError('internal', 'A write began inside another one. This is a fault of the store.')

@@ -16,6 +16,11 @@ export function isRefusedValue(error: unknown): boolean {
   return error instanceof TypeError && 'code' in error && error.code === 'ERR_INVALID_ARG_TYPE'
 }
 
+/** The same, after `faultOf`. */
+export function isRefusedFault(error: unknown): error is SluiceError {
+  return isSluiceError(error) && isRefusedValue(error.cause)
+}
+
 /** What a person can do about an error of the database. The transaction was rolled back: nothing is half done. */
 export function faultOf(error: unknown, file: string): SluiceError {
   if (isSluiceError(error)) return error

@@ -5,10 +5,10 @@ import type { Database, Row } from './database.ts'
 import type { Dictionary } from './dictionary.ts'
 
 /**
- * What one operation changed, as runs: `[seq, first, count]` for so many entities in a row that made the move of that
- * number (0: were born), and `[-1, source, count, staging]` for what a source published.
+ * What one operation changed, as runs: so many entities in a row made the move of this number. 0: they were born. -1: they
+ * were staged and published; some of the row may have been dropped before.
  */
-type Change = [seq: number, first: number, count: number, staging?: number]
+type Change = [seq: number, first: EntityId, count: number]
 
 /** A position is the operation's number times this, plus how far the reader has come within it. */
 const span = 2 ** 21
@@ -41,9 +41,18 @@ export class Feed {
     this.moved(entity, 0)
   }
 
-  /** Children that a source had staged are seen from now on: they are found by their source when somebody reads. */
-  published(source: EntityId, staging: number, count: number): void {
-    if (count > 0) this.#changes.push([-1, source, count, staging])
+  /** Children that a source had staged are seen from now on: so many ids in a row, less those that were dropped. */
+  published(first: EntityId, count: number): void {
+    this.#changes.push([-1, first, count])
+  }
+
+  /** What was noted so far, for a caller that undoes a part of its work. */
+  noted(): readonly Change[] {
+    return this.#changes.map((change): Change => [...change])
+  }
+
+  restore(changes: readonly Change[]): void {
+    this.#changes = [...changes]
   }
 
   /** The verdicts of an operation of this name, if it was answered within the time that they are kept. */
@@ -57,9 +66,9 @@ export class Feed {
     const changes = this.#changes
     this.#changes = []
     if (name === null && changes.length === 0) return
-    if (name !== null) this.#database.run('DELETE FROM operation WHERE name = ?', name)
+    // Replaced is only what is older than answers are kept.
     this.#database.run(
-      'INSERT INTO operation (name, at, verdicts, changes) VALUES (?, ?, ?, ?)',
+      'INSERT OR REPLACE INTO operation (name, at, verdicts, changes) VALUES (?, ?, ?, ?)',
       name, now, verdicts, JSON.stringify(changes),
     )
     this.#database.run(
@@ -113,15 +122,12 @@ export class Feed {
 
   #expand(changes: readonly Change[], from: number, to: number, moves: MoveRecord[], births: EntityId[]): void {
     let at = 0
-    for (const [seq, first, count, staging] of changes) {
+    for (const [seq, first, count] of changes) {
       const [begin, end] = [Math.max(from, at) - at, Math.min(to, at + count) - at]
       at += count
       if (begin >= end) continue
       if (seq === -1) {
-        const rows = this.#database.all(
-          'SELECT id FROM entity WHERE source = ? AND staging = ? ORDER BY ordinal LIMIT ? OFFSET ?',
-          first, staging ?? 0, end - begin, begin,
-        )
+        const rows = this.#database.all('SELECT id FROM entity WHERE id >= ? AND id < ? ORDER BY id', first + begin, first + end)
         births.push(...rows.map(([id]) => id as number))
       } else if (seq === 0) {
         for (let index = begin; index < end; index += 1) births.push(first + index)

@@ -17,6 +17,8 @@ export interface LaneRow {
   /** Changes of this transaction that are not yet in `lane`: alike ones stand together. */
   readonly pending: { from: LaneFigure | null; to: LaneFigure | null; times: number }[]
   dirty: boolean
+  /** Children, those of this transaction included. */
+  size: number
 }
 
 /** The order over an entity's own lanes, as its row keeps it. */
@@ -86,7 +88,7 @@ export class Lanes {
        VALUES (?, ?, '{}', 0, 0, '{}', '{}', 0, 0, '[]', '[]', 'shut', ?, ?, ?) RETURNING id`,
       parent, name, status, awaited ? 1 : 0, hidden ? 1 : 0,
     )!
-    return this.#add({ id, lane, machine: null, awaited, hidden, pending: [], dirty: false })
+    return this.#add({ id, lane, machine: null, awaited, hidden, pending: [], dirty: false, size: 0 })
   }
 
   /** The lane that counts entities of this machine, ready to do so. */
@@ -110,6 +112,8 @@ export class Lanes {
     const last = row.pending.at(-1)
     if (last && sameFigure(last.from, from) && sameFigure(last.to, to)) last.times += times
     else row.pending.push({ from, to, times })
+    if (from === null) row.size += times
+    else if (to === null) row.size -= times
     this.#soil(row)
   }
 
@@ -202,7 +206,7 @@ export class Lanes {
       status: status as LaneStatus,
     }
     return this.#add({
-      id: id as number, lane, machine: machine as number | null, awaited: awaited === 1, hidden: hidden === 1, pending: [], dirty: false,
+      id: id as number, lane, machine: machine as number | null, awaited: awaited === 1, hidden: hidden === 1, pending: [], dirty: false, size: lane.total,
     })
   }
 

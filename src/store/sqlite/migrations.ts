@@ -72,7 +72,7 @@ CREATE INDEX line_staging ON line (staging) WHERE staging IS NOT NULL;
 CREATE INDEX line_hold ON line (hold) WHERE hold IS NOT NULL;
 
 -- One row per source whose staged children are not published; what they will add to each lane.
-CREATE TABLE staging (id INTEGER PRIMARY KEY, source INTEGER NOT NULL UNIQUE);
+CREATE TABLE staging (id INTEGER PRIMARY KEY, source INTEGER NOT NULL UNIQUE, births TEXT NOT NULL);
 CREATE TABLE staging_lane (
   staging INTEGER NOT NULL, lane INTEGER NOT NULL, figures TEXT NOT NULL, PRIMARY KEY (staging, lane)
 ) WITHOUT ROWID;

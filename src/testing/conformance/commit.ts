@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Entity, Request } from '../../entity.ts'
 import type { Move } from '../../store.ts'
-import { aBirth, aChange, aCheckpoint, aChild, aMove, runNow, someChildren } from '../builders.ts'
+import { aBirth, aChange, aCheckpoint, aChild, aMove, hop, runNow, someChildren } from '../builders.ts'
 import type { Story, Tell } from './story.ts'
 
 const disk = { pool: 'disk', amount: 1, ceiling: 1 }
@@ -54,9 +54,11 @@ export function commit(tell: Tell): void {
 
   tell('the same entity twice in a group: the first is judged, the second refused', async (story) => {
     const entity = await story.create()
-    const twice = [aMove(entity, { state: 'a' }), aMove(entity, { state: 'b', epoch: 1, seq: 1 })]
-    assert.deepEqual(await story.kinds(...twice), ['saved', 'refused'])
+    // The second even guesses the proof that the first will leave: it would be saved if it came alone.
+    const guess = aMove(entity, { hops: [hop('a', 'b')], epoch: 1, seq: 1 })
+    assert.deepEqual(await story.kinds(aMove(entity, { state: 'a' }), guess), ['saved', 'refused'])
     assert.deepEqual([(await story.get(entity.id)).state, (await story.history(entity.id)).length], ['a', 1])
+    assert.equal(await story.kind(guess), 'saved')
   })
 
   tell('a lease cannot be kept into a settled state', async (story) => {
@@ -73,7 +75,12 @@ export function commit(tell: Tell): void {
       const { entity } = await story.createClaimed()
       const hold = await story.hold({ entity: entity.id })
       const worst: Partial<Move> = {
-        state: 'packed', keep: true, data: JSON.stringify('x'.repeat(200)), seq: 9, takes: [disk], holds: [],
+        state: 'packed',
+        keep: true,
+        data: JSON.stringify('x'.repeat(200)),
+        seq: 9,
+        takes: [disk],
+        holds: [],
       }
       const { data: _data, ...stale } = worst
       const { seq: _seq, ...full } = stale
@@ -95,9 +102,20 @@ export function commit(tell: Tell): void {
       const { entity } = await story.createClaimed()
       await story.hold({ state: 'packed' })
       const rich: Partial<Move> = {
-        state: 'packed', keep: true, data: '"new"', labels: ['a', 'b'], priority: 3, reason: 'new', sums: { bytes: 1 },
-        error: 'new', progress: '1', checkpoint: { cursor: '"c"', spawned: 1 }, children: someChildren(entity, 2),
-        opens: ['parcels'], lanes: 'rest', takes: [{ pool: 'tape', amount: 1, ceiling: 9 }],
+        state: 'packed',
+        keep: true,
+        data: '"new"',
+        labels: ['a', 'b'],
+        priority: 3,
+        reason: 'new',
+        sums: { bytes: 1 },
+        error: 'new',
+        progress: '1',
+        checkpoint: { cursor: '"c"', spawned: 1 },
+        children: someChildren(entity, 2),
+        opens: ['parcels'],
+        lanes: 'rest',
+        takes: [{ pool: 'tape', amount: 1, ceiling: 9 }],
       }
       const before = await story.picture(entity.id)
       for (const [kind, change] of Object.entries({
@@ -120,26 +138,35 @@ export function commit(tell: Tell): void {
     const children = [aChild(entity, 0), aChild(entity, 1, { key: 'taken' }), aChild(entity, 2)]
     const before = await story.picture(entity.id)
     assert.deepEqual(await story.verdict(aMove(entity, { children })), {
-      kind: 'full', pool: 'key:taken', holders: [taken.id],
+      kind: 'full',
+      pool: 'key:taken',
+      holders: [taken.id],
     })
     assert.deepEqual(await story.picture(entity.id), before)
   })
 
-  tell('a repeat of the operation returns the first verdicts and changes nothing, whatever moves are given', async (story) => {
-    const { entity } = await story.createClaimed()
-    const other = await story.create()
-    const moves = [aMove(entity, { children: [aChild(entity, 0)] }), aMove(other, { seq: 7 })]
-    const first = await story.store.commit('once', moves)
-    assert.deepEqual(first.map((verdict) => verdict.kind), ['saved', 'stale'])
-    const before = await story.picture(entity.id, other.id)
-    assert.deepEqual(await story.store.commit('once', moves), first)
-    assert.deepEqual(await story.store.commit('once', [aMove(other)]), first, 'other moves')
-    const elsewhere = await story.reopen()
-    assert.deepEqual(await elsewhere.commit('once', moves), first, 'from another process')
-    story.clock.advance(3_600_000 - 1)
-    assert.deepEqual(await story.store.commit('once', moves), first, 'nearly an hour later')
-    assert.deepEqual(await story.picture(entity.id, other.id), before)
-  }, { operationMs: 3_600_000 })
+  tell(
+    'a repeat of the operation returns the first verdicts and changes nothing, whatever moves are given',
+    async (story) => {
+      const { entity } = await story.createClaimed()
+      const other = await story.create()
+      const moves = [aMove(entity, { children: [aChild(entity, 0)] }), aMove(other, { seq: 7 })]
+      const first = await story.store.commit('once', moves)
+      assert.deepEqual(
+        first.map((verdict) => verdict.kind),
+        ['saved', 'stale'],
+      )
+      const before = await story.picture(entity.id, other.id)
+      assert.deepEqual(await story.store.commit('once', moves), first)
+      assert.deepEqual(await story.store.commit('once', [aMove(other)]), first, 'other moves')
+      const elsewhere = await story.reopen()
+      assert.deepEqual(await elsewhere.commit('once', moves), first, 'from another process')
+      story.clock.advance(3_600_000 - 1)
+      assert.deepEqual(await story.store.commit('once', moves), first, 'nearly an hour later')
+      assert.deepEqual(await story.picture(entity.id, other.id), before)
+    },
+    { operationMs: 3_600_000 },
+  )
 
   tell('a repeated verdict says all that the first one said', async (story) => {
     const holder = await story.create()
@@ -148,7 +175,10 @@ export function commit(tell: Tell): void {
     await story.hold({ entity: second!.id })
     const moves = [aMove(first!, { takes: [disk] }), aMove(second!, { state: 'packed', holds: [] })]
     const verdicts = await story.store.commit('once', moves)
-    assert.deepEqual(verdicts.map((verdict) => verdict.kind), ['full', 'held'])
+    assert.deepEqual(
+      verdicts.map((verdict) => verdict.kind),
+      ['full', 'held'],
+    )
     assert.deepEqual(await story.store.commit('once', moves), verdicts)
   })
 
@@ -183,7 +213,9 @@ export function commit(tell: Tell): void {
     assert.equal(await attemptsAfter({ attempts: 'stay' }), 1)
     assert.equal(await attemptsAfter({ attempts: 'one' }), 1)
     const never = await story.create()
-    assert.equal((await story.saved(aMove(never, { attempts: 'back' }))).attempts, 0, 'never below none')
+    assert.equal((await story.saved(aMove(never, { state: 'a', attempts: 'one' }))).attempts, 1)
+    const none = await story.saved(aMove(await story.get(never.id), { state: 'b', attempts: 'reset' }))
+    assert.equal((await story.saved(aMove(none, { attempts: 'back' }))).attempts, 0, 'never below none')
   })
 
   tell('what the holder of a lease saves clears the suspicion, a checkpoint does not', async (story) => {
@@ -219,14 +251,29 @@ export function commit(tell: Tell): void {
 
   tell('request, checkpoint, progress, reason, sums, error: undefined leaves them, null clears them', async (story) => {
     const request: Request = {
-      edge: 'repack', actor: 'ada', role: 'operator', reason: 'why', requestId: 'r', input: '{"a":1}',
+      edge: 'repack',
+      actor: 'ada',
+      role: 'operator',
+      reason: 'why',
+      requestId: 'r',
+      input: '{"a":1}',
       read: [{ lane: 'parcels', wake: 2 }],
     }
     const given = {
-      request, checkpoint: { cursor: '"c"', spawned: 2 }, progress: '"p"', reason: 'late', sums: { bytes: 5 }, error: 'oops',
+      request,
+      checkpoint: { cursor: '"c"', spawned: 2 },
+      progress: '"p"',
+      reason: 'late',
+      sums: { bytes: 5 },
+      error: 'oops',
     }
     const pick = ({ request, checkpoint, progress, reason, sums, error }: Entity) => ({
-      request, checkpoint, progress, reason, sums, error,
+      request,
+      checkpoint,
+      progress,
+      reason,
+      sums,
+      error,
     })
     const set = await story.saved(aMove(await story.create(), { state: 'a', ...given }))
     assert.deepEqual(pick(set), given)

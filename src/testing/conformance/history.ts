@@ -39,9 +39,18 @@ export function history(tell: Tell): void {
       entity = await story.saved(aMove(entity, { state: count % 2 ? 'a' : 'b' }))
     }
     const page = (afterSeq: number, limit: number) => story.store.events({ entity: entity.id, afterSeq, limit })
-    assert.deepEqual((await page(0, 3)).moves.map((record) => record.seq), [1, 2, 3])
-    assert.deepEqual((await page(3, 3)).moves.map((record) => record.seq), [4, 5, 6])
-    assert.deepEqual((await page(6, 3)).moves.map((record) => record.seq), [7])
+    assert.deepEqual(
+      (await page(0, 3)).moves.map((record) => record.seq),
+      [1, 2, 3],
+    )
+    assert.deepEqual(
+      (await page(3, 3)).moves.map((record) => record.seq),
+      [4, 5, 6],
+    )
+    assert.deepEqual(
+      (await page(6, 3)).moves.map((record) => record.seq),
+      [7],
+    )
     assert.deepEqual((await page(7, 3)).moves, [])
   })
 
@@ -57,8 +66,15 @@ export function history(tell: Tell): void {
     const [claim, failure] = await story.history(entity.id)
     assert.deepEqual([claim?.cause, claim?.epoch, claim?.error], ['claim', 1, null])
     assert.deepEqual(failure, {
-      entity: entity.id, seq: 2, epoch: 1, generation: 0, at: story.store.time(), cause: 'fail',
-      hops: [{ transition: 'to_failed', from: 'working', to: 'failed' }], error: 'ripped', ...actor,
+      entity: entity.id,
+      seq: 2,
+      epoch: 1,
+      generation: 0,
+      at: story.store.time(),
+      cause: 'fail',
+      hops: [{ transition: 'to_failed', from: 'working', to: 'failed' }],
+      error: 'ripped',
+      ...actor,
     })
   })
 
@@ -127,17 +143,21 @@ export function history(tell: Tell): void {
     assert.equal(new Set([...born, ...rest.births]).size, 20)
   })
 
-  tell('the feed is kept for its time, the history for longer', async (story) => {
-    const entity = await story.create()
-    await story.saved(aMove(entity))
-    story.clock.advance(59_999)
-    await story.create()
-    assert.equal((await readFeed(story.store, 0, 10)).moves.length, 1)
-    story.clock.advance(600_000)
-    await story.create()
-    await story.store.release({ kind: 'dead' })
-    assert.equal((await story.history(entity.id)).length, 1)
-  }, { operationMs: 60_000 })
+  tell(
+    'the feed is kept for its time, the history for longer',
+    async (story) => {
+      const entity = await story.create()
+      await story.saved(aMove(entity))
+      story.clock.advance(59_999)
+      await story.create()
+      assert.equal((await readFeed(story.store, 0, 10)).moves.length, 1)
+      story.clock.advance(600_000)
+      await story.create()
+      await story.store.release({ kind: 'dead' })
+      assert.equal((await story.history(entity.id)).length, 1)
+    },
+    { operationMs: 60_000 },
+  )
 
   tell('history is durable: another process reads the same', async (story) => {
     const { entity } = await story.createClaimed()

@@ -127,7 +127,10 @@ export function holds(tell: Tell): void {
     await story.hold({ state: 'elsewhere' })
     const verdict = await story.verdict(aMove(entity, { state: 'packed', holds: [known], wait: runNow }))
     assert.ok(verdict.kind === 'held')
-    assert.deepEqual(verdict.holds.map((hold) => [hold.id, hold.reason]), [[unknown, 'strike']])
+    assert.deepEqual(
+      verdict.holds.map((hold) => [hold.id, hold.reason]),
+      [[unknown, 'strike']],
+    )
   })
 
   tell('a hold ends by itself at its time', async (story) => {

@@ -76,7 +76,10 @@ export function conformance(name: string, open: Open, exceptions: Readonly<Recor
       })
     })
     test('every exception names a test', () => {
-      assert.deepEqual(Object.keys(exceptions).filter((exception) => !told.has(exception)), [])
+      assert.deepEqual(
+        Object.keys(exceptions).filter((exception) => !told.has(exception)),
+        [],
+      )
     })
   })
 }

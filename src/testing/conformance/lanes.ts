@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict'
 import { rootLane } from '../../entity.ts'
-import { aChange, aCheckpoint, aChild, aMove, runNow, someChildren, waitForChildren, waitForNothing } from '../builders.ts'
+import {
+  aChange,
+  aCheckpoint,
+  aChild,
+  aMove,
+  runNow,
+  someChildren,
+  waitForChildren,
+  waitForNothing,
+} from '../builders.ts'
 import type { Tell } from './story.ts'
 import { idsOf } from './story.ts'
 
@@ -26,15 +35,29 @@ export function lanes(tell: Tell): void {
     assert.deepEqual(await lane(), { counts: { ready: 3 }, total: 3, open: 3, reasons: {}, sums: { records: 3 } })
     const failing = await story.claimOne(await story.register())
     assert.deepEqual((await lane()).counts, { ready: 2, working: 1 }, 'a claim counts too')
-    const failed = await story.saved(aMove(failing, { state: 'failed', reason: 'torn', sums: { records: 1, bytes: 9 } }))
+    const failed = await story.saved(
+      aMove(failing, { state: 'failed', reason: 'torn', sums: { records: 1, bytes: 9 } }),
+    )
     await story.saved(aMove(children[1]!, { sums: { records: 5 } }))
     assert.deepEqual(await lane(), {
-      counts: { ready: 1, failed: 1, done: 1 }, total: 3, open: 1, reasons: { torn: 1 }, sums: { records: 7, bytes: 9 },
+      counts: { ready: 1, failed: 1, done: 1 },
+      total: 3,
+      open: 1,
+      reasons: { torn: 1 },
+      sums: { records: 7, bytes: 9 },
     })
     await story.saved(aMove(failed, { state: 'ready', reason: null, sums: null, generation: 1 }))
-    assert.deepEqual(await lane(), {
-      counts: { ready: 2, done: 1 }, total: 3, open: 2, reasons: {}, sums: { records: 6 },
-    }, 'what the row had added is taken back')
+    assert.deepEqual(
+      await lane(),
+      {
+        counts: { ready: 2, done: 1 },
+        total: 3,
+        open: 2,
+        reasons: {},
+        sums: { records: 6 },
+      },
+      'what the row had added is taken back',
+    )
     assert.deepEqual(await story.store.recount([parent.id, null], null), [])
   })
 
@@ -46,17 +69,32 @@ export function lanes(tell: Tell): void {
     assert.deepEqual([lane.counts, lane.reasons, lane.sums], [{ skipped: 1 }, { torn: 1 }, { bytes: 2 }])
   })
 
-  tell('beyond so many reasons the rest is counted together, and taken back as it was counted', async (story) => {
-    const { parent, children } = await story.createParent(4)
-    for (const [index, child] of children.entries()) await story.saved(aMove(child, { state: 'failed', reason: `reason-${index}` }))
-    const expected = { 'reason-0': 1, 'reason-1': 1, other: 2 }
-    assert.deepEqual((await story.lane(parent.id)).reasons, expected)
-    const last = await story.get(children[3]!.id)
-    assert.equal(last.reason, 'other', 'the row says how it is counted')
-    await story.saved(aMove(last, { state: 'ready', reason: null, generation: 1 }))
-    assert.deepEqual((await story.lane(parent.id)).reasons, { ...expected, other: 1 })
+  tell('what a change without hops says of the sums is counted as well', async (story) => {
+    const { parent } = await story.createParent(1, { sums: { bytes: 1 } })
+    const child = await story.claimOne(await story.register())
+    await story.saved(aCheckpoint(child, { sums: { bytes: 5 } }))
+    assert.deepEqual((await story.lane(parent.id)).sums, { bytes: 5 })
+    await story.saved(aMove(child, { sums: { bytes: 7 } }))
+    assert.deepEqual((await story.lane(parent.id)).sums, { bytes: 7 })
     assert.deepEqual(await story.store.recount([parent.id], null), [])
-  }, { reasonsMax: 2 })
+  })
+
+  tell(
+    'beyond so many reasons the rest is counted together, and taken back as it was counted',
+    async (story) => {
+      const { parent, children } = await story.createParent(4)
+      for (const [index, child] of children.entries())
+        await story.saved(aMove(child, { state: 'failed', reason: `reason-${index}` }))
+      const expected = { 'reason-0': 1, 'reason-1': 1, other: 2 }
+      assert.deepEqual((await story.lane(parent.id)).reasons, expected)
+      const last = await story.get(children[3]!.id)
+      assert.equal(last.reason, 'other', 'the row says how it is counted')
+      await story.saved(aMove(last, { state: 'ready', reason: null, generation: 1 }))
+      assert.deepEqual((await story.lane(parent.id)).reasons, { ...expected, other: 1 })
+      assert.deepEqual(await story.store.recount([parent.id], null), [])
+    },
+    { reasonsMax: 2 },
+  )
 
   tell('the wake number grows when the open count leaves zero and when it reaches it', async (story) => {
     const { parent, children } = await story.createParent(2)
@@ -77,7 +115,10 @@ export function lanes(tell: Tell): void {
     const { parent, children } = await story.createParent(2)
     const done = await story.saved(aMove(children[0]!))
     const before = await story.lane(parent.id)
-    assert.deepEqual(await story.kinds(aMove(children[1]!), aMove(done, { state: 'ready', generation: 1 })), ['saved', 'saved'])
+    assert.deepEqual(await story.kinds(aMove(children[1]!), aMove(done, { state: 'ready', generation: 1 })), [
+      'saved',
+      'saved',
+    ])
     const after = await story.lane(parent.id)
     assert.deepEqual([after.open, after.wake], [1, before.wake + 2])
   })
@@ -107,7 +148,10 @@ export function lanes(tell: Tell): void {
     const lane = await story.lane(parent.id)
     assert.deepEqual([lane.open, lane.total, lane.counts], [0, 1, { done: 1 }])
     assert.ok(lane.wake > lane.seen)
-    assert.deepEqual((await story.store.due(10)).parents.map((due) => due.entity.id), [parent.id])
+    assert.deepEqual(
+      (await story.store.due(10)).parents.map((due) => due.entity.id),
+      [parent.id],
+    )
   })
 
   tell('a move that read an older wake number is stale; a saved one has seen what it read', async (story) => {
@@ -131,7 +175,10 @@ export function lanes(tell: Tell): void {
     const [, second] = await story.children(parent.id)
     await story.saved(aMove(second!))
     assert.equal(await story.kind(aChange(filled, { read })), 'stale')
-    assert.deepEqual((await story.store.lanes([parent.id])).map((lane) => lane.seen), [0, 0])
+    assert.deepEqual(
+      (await story.store.lanes([parent.id])).map((lane) => lane.seen),
+      [0, 0],
+    )
   })
 
   tell('a lane that was not there when it was read has grown when it is', async (story) => {
@@ -180,7 +227,9 @@ export function lanes(tell: Tell): void {
     const { parent } = await story.createParent(0)
     const open = await story.saved(aChange(parent, { opens: ['parcels'] }))
     assert.equal((await story.lane(parent.id)).gate, 'open')
-    await story.saved(aChange(open, { children: someChildren(parent, 2, { wait: { for: 'run', at: 0, gated: true } }) }))
+    await story.saved(
+      aChange(open, { children: someChildren(parent, 2, { wait: { for: 'run', at: 0, gated: true } }) }),
+    )
     const lane = await story.lane(parent.id)
     assert.deepEqual([lane.machine, lane.version, lane.total, lane.gate], ['parcel', 1, 2, 'open'])
     assert.equal((await story.claim(await story.register())).length, 2)
@@ -213,7 +262,10 @@ export function lanes(tell: Tell): void {
     const stopped = await story.saved(aMove(parent, { state: 'cancelled', settled: true, lanes: 'stop' }))
     assert.equal((await story.lane(parent.id)).status, 'stopped')
     assert.deepEqual(await story.claim(worker), [])
-    assert.deepEqual((await story.children(parent.id)).map((child) => child.stopped), [true, true, true])
+    assert.deepEqual(
+      (await story.children(parent.id)).map((child) => child.stopped),
+      [true, true, true],
+    )
     assert.equal((await story.get(parent.id)).stopped, false, 'its own lane goes')
     assert.equal(await story.kind(aMove(running)), 'stale')
     assert.equal(await story.kind(aCheckpoint(running)), 'stale')
@@ -227,7 +279,10 @@ export function lanes(tell: Tell): void {
     await story.saved(aChange(parent, { children: someChildren(parent, 1, { lane: 'second' }, 1) }))
     const { children } = await story.createParent(1)
     await story.saved(aMove(parent, { state: 'paused', wait: waitForNothing, lanes: 'rest' }))
-    assert.deepEqual((await story.store.lanes([parent.id])).map((lane) => lane.status), ['resting', 'resting'])
+    assert.deepEqual(
+      (await story.store.lanes([parent.id])).map((lane) => lane.status),
+      ['resting', 'resting'],
+    )
     assert.deepEqual(idsOf(await story.claim(await story.register())), idsOf(children))
   })
 
@@ -241,7 +296,10 @@ export function lanes(tell: Tell): void {
     assert.equal((await story.lane(parent.id)).wake, before.wake + 1)
   })
 
-  for (const [order, status] of [['rest', 'resting'], ['stop', 'stopped']] as const) {
+  for (const [order, status] of [
+    ['rest', 'resting'],
+    ['stop', 'stopped'],
+  ] as const) {
     tell(`a lane that is made under a parent that was told to ${order} is ${status}`, async (story) => {
       const { parent } = await story.createParent(0)
       const told = await story.saved(aChange(parent, { lanes: order }))

@@ -9,7 +9,14 @@ export function lease(tell: Tell): void {
     const identity = aWorker({ name: 'blue', pid: 42, roles: ['heavy'], machines: ['parcel@1', 'shipment@1'] })
     const worker = await story.store.renew({ id: null, identity, leaseMs })
     const now = story.store.time()
-    assert.deepEqual(worker, { id: worker.id, ...identity, startedAt: now, renewedAt: now, expiresAt: now + leaseMs, leases: 0 })
+    assert.deepEqual(worker, {
+      id: worker.id,
+      ...identity,
+      startedAt: now,
+      renewedAt: now,
+      expiresAt: now + leaseMs,
+      leases: 0,
+    })
     await story.createMany(3)
     await story.claim(worker, 2)
     assert.deepEqual(await story.store.workers(), [{ ...worker, leases: 2 }])
@@ -49,7 +56,10 @@ export function lease(tell: Tell): void {
     story.clock.advance(1)
     await assert.rejects(story.store.renew({ id: second.id, identity: aWorker(), leaseMs }), lost)
     await assert.rejects(story.claim(second), lost)
-    assert.deepEqual((await story.store.workers()).map((worker) => worker.id), [first.id])
+    assert.deepEqual(
+      (await story.store.workers()).map((worker) => worker.id),
+      [first.id],
+    )
   })
 
   tell('a lost lease is lost for ever: no renewal, no sweep and no clock brings it back', async (story) => {
@@ -159,7 +169,10 @@ export function lease(tell: Tell): void {
     await assert.rejects(story.claim(worker), lost)
     await assert.rejects(story.store.renew({ id: worker.id, identity: aWorker(), leaseMs }), lost)
     const again = await story.claim(await story.register('next'), 10, { state: 'working', hops: [] })
-    assert.deepEqual(again.map((entity) => [entity.id, entity.attempts, entity.suspect]), idsOf(claimed).map((id) => [id, 1, 0]))
+    assert.deepEqual(
+      again.map((entity) => [entity.id, entity.attempts, entity.suspect]),
+      idsOf(claimed).map((id) => [id, 1, 0]),
+    )
   })
 
   tell('two processes that claim at once never get the same entity', async (story) => {

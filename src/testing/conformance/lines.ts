@@ -16,101 +16,142 @@ async function rowsWritten(story: Story, act: () => Promise<unknown>): Promise<n
 
 /** Orders over many entities are one row each. A store that cannot count its writes shows here that the orders work at all. */
 export function lines(tell: Tell): void {
-  tell('opening a gate before 300 children writes a handful of rows', async (story) => {
-    const { parent } = await story.createParent(300, { wait: { for: 'run', at: 0, gated: true } })
-    const rows = await rowsWritten(story, () => story.saved(aChange(parent, { opens: ['parcels'] })))
-    assert.ok(rows <= rowsMax, `${rows} rows`)
-    assert.equal((await story.claim(await story.register())).length, 300)
-  }, large)
+  tell(
+    'opening a gate before 300 children writes a handful of rows',
+    async (story) => {
+      const { parent } = await story.createParent(300, { wait: { for: 'run', at: 0, gated: true } })
+      const rows = await rowsWritten(story, () => story.saved(aChange(parent, { opens: ['parcels'] })))
+      assert.ok(rows <= rowsMax, `${rows} rows`)
+      assert.equal((await story.claim(await story.register())).length, 300)
+    },
+    large,
+  )
 
-  tell('publishing 300 staged children writes a handful of rows', async (story) => {
-    const { entity } = await story.createClaimed()
-    const staged = await story.saved(aCheckpoint(entity, { children: someChildren(entity, 300), staging: 'stage' }))
-    const rows = await rowsWritten(story, () => story.saved(aMove(staged, { staging: 'publish', spawned: 300 })))
-    assert.ok(rows <= rowsMax, `${rows} rows`)
-    assert.equal((await story.lane(entity.id)).total, 300)
-    assert.equal((await story.children(entity.id)).length, 300)
-    assert.equal((await story.claim(await story.register('next'))).length, 300)
-  }, large)
+  tell(
+    'publishing 300 staged children writes a handful of rows',
+    async (story) => {
+      const { entity } = await story.createClaimed()
+      const staged = await story.saved(aCheckpoint(entity, { children: someChildren(entity, 300), staging: 'stage' }))
+      const rows = await rowsWritten(story, () => story.saved(aMove(staged, { staging: 'publish', spawned: 300 })))
+      assert.ok(rows <= rowsMax, `${rows} rows`)
+      assert.equal((await story.lane(entity.id)).total, 300)
+      assert.equal((await story.children(entity.id)).length, 300)
+      assert.equal((await story.claim(await story.register('next'))).length, 300)
+    },
+    large,
+  )
 
   for (const order of ['rest', 'stop', 'go'] as const) {
-    tell(`telling 300 children to ${order} writes a handful of rows`, async (story) => {
-      const { parent } = await story.createParent(300)
-      const rows = await rowsWritten(story, () =>
-        story.saved(aMove(parent, { state: 'told', wait: waitForNothing, lanes: order })),
-      )
-      assert.ok(rows <= rowsMax, `${rows} rows`)
-      assert.equal((await story.claim(await story.register())).length, order === 'go' ? 300 : 0)
-    }, large)
+    tell(
+      `telling 300 children to ${order} writes a handful of rows`,
+      async (story) => {
+        const { parent } = await story.createParent(300)
+        const rows = await rowsWritten(story, () =>
+          story.saved(aMove(parent, { state: 'told', wait: waitForNothing, lanes: order })),
+        )
+        assert.ok(rows <= rowsMax, `${rows} rows`)
+        assert.equal((await story.claim(await story.register())).length, order === 'go' ? 300 : 0)
+      },
+      large,
+    )
   }
 
-  tell('holding and lifting a label of 300 entities writes a handful of rows', async (story) => {
-    await story.createMany(300, { labels: ['maps', null] })
-    let hold = 0
-    const set = await rowsWritten(story, async () => {
-      hold = await story.hold({ label: { name: 'collection', value: 'maps' } })
-    })
-    const lift = await rowsWritten(story, () => story.store.holds({ lift: hold }))
-    assert.ok(set <= rowsMax && lift <= rowsMax, `${set} and ${lift} rows`)
-    assert.equal((await story.claim(await story.register(), 1_000, { holdable: true })).length, 300)
-  }, large)
+  tell(
+    'holding and lifting a label of 300 entities writes a handful of rows',
+    async (story) => {
+      await story.createMany(300, { labels: ['maps', null] })
+      let hold = 0
+      const set = await rowsWritten(story, async () => {
+        hold = await story.hold({ label: { name: 'collection', value: 'maps' } })
+      })
+      const lift = await rowsWritten(story, () => story.store.holds({ lift: hold }))
+      assert.ok(set <= rowsMax && lift <= rowsMax, `${set} and ${lift} rows`)
+      assert.equal((await story.claim(await story.register(), 1_000, { holdable: true })).length, 300)
+    },
+    large,
+  )
 
-  tell('a lane that grows large keeps its order among the others', async (story) => {
-    const early = await story.createMany(2, { wait: { for: 'run', at: 10 } })
-    const { parent, children } = await story.createParent(15, { wait: { for: 'run', at: 20 } })
-    await story.saved(aChange(parent, { children: someChildren(parent, 15, { wait: { for: 'run', at: 15 } }, 15) }))
-    const late = await story.createMany(2, { wait: { for: 'run', at: 30 } })
-    const middle = (await story.children(parent.id)).filter((child) => child.ordinal! >= 15)
-    const claimed = await story.claim(await story.register())
-    assert.deepEqual(idsOf(claimed), idsOf([...early, ...middle, ...children, ...late]))
-  }, large)
+  tell(
+    'a lane that grows large keeps its order among the others',
+    async (story) => {
+      const early = await story.createMany(2, { wait: { for: 'run', at: 10 } })
+      const { parent, children } = await story.createParent(15, { wait: { for: 'run', at: 20 } })
+      await story.saved(aChange(parent, { children: someChildren(parent, 15, { wait: { for: 'run', at: 15 } }, 15) }))
+      const late = await story.createMany(2, { wait: { for: 'run', at: 30 } })
+      const middle = (await story.children(parent.id)).filter((child) => child.ordinal! >= 15)
+      const claimed = await story.claim(await story.register())
+      assert.deepEqual(idsOf(claimed), idsOf([...early, ...middle, ...children, ...late]))
+    },
+    large,
+  )
 
-  tell('a large lane and a small one share the claim by rank', async (story) => {
-    await story.createParent(50, { wait: { for: 'run', at: 100 } })
-    const first = await story.create({ wait: { for: 'run', at: 99 } })
-    const worker = await story.register()
-    assert.equal((await story.claimOne(worker)).id, first.id)
-    const last = await story.create({ wait: { for: 'run', at: 101 } })
-    assert.equal((await story.claim(worker, 50)).some((entity) => entity.id === last.id), false)
-    assert.deepEqual(idsOf(await story.claim(worker)), [last.id])
-  }, large)
+  tell(
+    'a large lane and a small one share the claim by rank',
+    async (story) => {
+      await story.createParent(50, { wait: { for: 'run', at: 100 } })
+      const first = await story.create({ wait: { for: 'run', at: 99 } })
+      const worker = await story.register()
+      assert.equal((await story.claimOne(worker)).id, first.id)
+      const last = await story.create({ wait: { for: 'run', at: 101 } })
+      assert.equal(
+        (await story.claim(worker, 50)).some((entity) => entity.id === last.id),
+        false,
+      )
+      assert.deepEqual(idsOf(await story.claim(worker)), [last.id])
+    },
+    large,
+  )
 
   for (const [what, scope] of [
     ['held', { label: { name: 'collection', value: 'maps' } }],
     ['held with its state', { state: 'ready', label: { name: 'collection', value: 'maps' } }],
   ] as const) {
-    tell(`what is ${what} never blocks what stands behind it`, async (story) => {
-      await story.createMany(40, { labels: ['maps', null], wait: { for: 'run', at: 1 } })
-      const behind = await story.create({ labels: ['books', null], wait: { for: 'run', at: 2 } })
-      await story.hold(scope)
-      const worker = await story.register()
-      const claimed: number[] = []
-      // One claim moves so many aside and no more; a few of them must come through.
-      for (let round = 0; round < 10; round += 1) {
-        claimed.push(...idsOf(await story.claim(worker, 10, { holdable: true })))
-      }
-      assert.deepEqual(claimed, [behind.id])
-    }, { asideMax: 10 })
+    tell(
+      `what is ${what} never blocks what stands behind it`,
+      async (story) => {
+        await story.createMany(40, { labels: ['maps', null], wait: { for: 'run', at: 1 } })
+        const behind = await story.create({ labels: ['books', null], wait: { for: 'run', at: 2 } })
+        await story.hold(scope)
+        const worker = await story.register()
+        const claimed: number[] = []
+        // One claim moves so many aside and no more; a few of them must come through.
+        for (let round = 0; round < 10; round += 1) {
+          claimed.push(...idsOf(await story.claim(worker, 10, { holdable: true })))
+        }
+        assert.deepEqual(claimed, [behind.id])
+      },
+      { asideMax: 10 },
+    )
   }
 
-  tell('what waits for a full pool never blocks what stands behind it', async (story) => {
-    const holder = await story.create({ state: 'parked', wait: waitForNothing })
-    await story.saved(aMove(holder, { state: 'holding', wait: waitForNothing, takes: [{ pool: 'disk', amount: 1, ceiling: 1 }] }))
-    await story.createMany(40, { wait: { for: 'run', at: 1, pool: 'disk' } })
-    const behind = await story.create({ wait: { for: 'run', at: 2 } })
-    const worker = await story.register()
-    const claimed: number[] = []
-    for (let round = 0; round < 10; round += 1) claimed.push(...idsOf(await story.claim(worker, 10)))
-    assert.deepEqual(claimed, [behind.id])
-  }, { asideMax: 10 })
+  tell(
+    'what waits for a full pool never blocks what stands behind it',
+    async (story) => {
+      const holder = await story.create({ state: 'parked', wait: waitForNothing })
+      await story.saved(
+        aMove(holder, { state: 'holding', wait: waitForNothing, takes: [{ pool: 'disk', amount: 1, ceiling: 1 }] }),
+      )
+      await story.createMany(40, { wait: { for: 'run', at: 1, pool: 'disk' } })
+      const behind = await story.create({ wait: { for: 'run', at: 2 } })
+      const worker = await story.register()
+      const claimed: number[] = []
+      for (let round = 0; round < 10; round += 1) claimed.push(...idsOf(await story.claim(worker, 10)))
+      assert.deepEqual(claimed, [behind.id])
+    },
+    { asideMax: 10 },
+  )
 
-  tell('what a resting parent keeps never blocks what stands behind it', async (story) => {
-    const { parent } = await story.createParent(15, { wait: { for: 'run', at: 1 } })
-    const behind = await story.create({ wait: { for: 'run', at: 2 } })
-    await story.saved(aMove(parent, { state: 'paused', wait: waitForNothing, lanes: 'rest' }))
-    const worker = await story.register()
-    const claimed: number[] = []
-    for (let round = 0; round < 10; round += 1) claimed.push(...idsOf(await story.claim(worker, 10)))
-    assert.deepEqual(claimed, [behind.id])
-  }, { asideMax: 5, laneSharedMax: 20 })
+  tell(
+    'what a resting parent keeps never blocks what stands behind it',
+    async (story) => {
+      const { parent } = await story.createParent(15, { wait: { for: 'run', at: 1 } })
+      const behind = await story.create({ wait: { for: 'run', at: 2 } })
+      await story.saved(aMove(parent, { state: 'paused', wait: waitForNothing, lanes: 'rest' }))
+      const worker = await story.register()
+      const claimed: number[] = []
+      for (let round = 0; round < 10; round += 1) claimed.push(...idsOf(await story.claim(worker, 10)))
+      assert.deepEqual(claimed, [behind.id])
+    },
+    { asideMax: 5, laneSharedMax: 20 },
+  )
 }

@@ -48,7 +48,13 @@ export function listing(tell: Tell): void {
     tell(`pages ${newestFirst ? 'of the newest first' : 'in order'} hold everything once`, async (story) => {
       const ids = idsOf(await story.createMany(10))
       const expected = newestFirst ? [...ids].reverse() : ids
-      for (const [limit, pages] of [[1, 10], [3, 4], [5, 2], [10, 1], [11, 1]] as const) {
+      for (const [limit, pages] of [
+        [1, 10],
+        [3, 4],
+        [5, 2],
+        [10, 1],
+        [11, 1],
+      ] as const) {
         assert.deepEqual(await paged(story, { limit, newestFirst }), { ids: expected, pages }, `pages of ${limit}`)
       }
     })

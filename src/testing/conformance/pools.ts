@@ -29,7 +29,9 @@ export function pools(tell: Tell): void {
     await story.saved(aMove(first!, { ...parked, takes: [take(6)] }))
     await story.saved(aMove(second!, { ...parked, takes: [take(3)] }))
     assert.deepEqual(await story.verdict(aMove(third!, { takes: [take(2)] })), {
-      kind: 'full', pool: 'disk', holders: [first!.id, second!.id],
+      kind: 'full',
+      pool: 'disk',
+      holders: [first!.id, second!.id],
     })
     assert.equal(await taken(story), 9)
     await story.saved(aMove(third!, { takes: [take(1)] }))
@@ -37,7 +39,8 @@ export function pools(tell: Tell): void {
   })
 
   tell('full names ten holders at most', async (story) => {
-    for (const entity of await story.createMany(12)) await story.saved(aMove(entity, { ...parked, takes: [take(1, 12)] }))
+    for (const entity of await story.createMany(12))
+      await story.saved(aMove(entity, { ...parked, takes: [take(1, 12)] }))
     const verdict = await story.verdict(aMove(await story.create(), { takes: [take(1, 12)] }))
     assert.ok(verdict.kind === 'full')
     assert.equal(verdict.holders.length, 10)
@@ -86,7 +89,9 @@ export function pools(tell: Tell): void {
     ])
     const source = await story.create()
     assert.deepEqual(await story.verdict(aMove(source, { children: [aChild(source, 0, { key: 'k' })] })), {
-      kind: 'full', pool: 'key:k', holders: [entity.id],
+      kind: 'full',
+      pool: 'key:k',
+      holders: [entity.id],
     })
   })
 
@@ -124,10 +129,11 @@ export function pools(tell: Tell): void {
       story.saved(aMove(await story.get(id), { state: 'working', hops: [], attempts: 'back', wait: runNow })),
     'a move from outside': async (story, _worker, id) => story.saved(aMove(await story.get(id), { by: 'outside' })),
     'giving back': (story, worker, id, epoch) => release(story, { kind: 'give_back', worker, leases: [{ id, epoch }] }),
-    'a timeout': (story, _worker, id, epoch) => release(story, { kind: 'timed_out', leases: [{ id, epoch }], error: 'slow' }),
-    'all_but': (story, worker) => release(story, { kind: 'all_but', worker, keep: [] }),
-    'retiring': (story, worker) => release(story, { kind: 'retire', worker }),
-    'death': async (story) => {
+    'a timeout': (story, _worker, id, epoch) =>
+      release(story, { kind: 'timed_out', leases: [{ id, epoch }], error: 'slow' }),
+    all_but: (story, worker) => release(story, { kind: 'all_but', worker, keep: [] }),
+    retiring: (story, worker) => release(story, { kind: 'retire', worker }),
+    death: async (story) => {
       story.clock.advance(30_000)
       await release(story, { kind: 'dead' })
     },
@@ -144,21 +150,34 @@ export function pools(tell: Tell): void {
   }
 
   tell('a pool per label: each value has its own room, and a full one blocks no other', async (story) => {
-    for (const collection of ['maps', 'maps', 'maps', 'books', 'books']) await story.create({ labels: [collection, null] })
+    for (const collection of ['maps', 'maps', 'maps', 'books', 'books'])
+      await story.create({ labels: [collection, null] })
     const worker = await story.register()
     const run = { poolPer: { position: 0, name: 'run:parcel/press', ceiling: 1 } }
     const claimed = await story.claim(worker, 10, run)
-    assert.deepEqual(claimed.map((entity) => entity.labels[0]), ['maps', 'books'])
-    assert.deepEqual([await taken(story, 'run:parcel/press/maps'), await taken(story, 'run:parcel/press/books')], [1, 1])
+    assert.deepEqual(
+      claimed.map((entity) => entity.labels[0]),
+      ['maps', 'books'],
+    )
+    assert.deepEqual(
+      [await taken(story, 'run:parcel/press/maps'), await taken(story, 'run:parcel/press/books')],
+      [1, 1],
+    )
     await story.saved(aMove(claimed[1]!))
-    assert.deepEqual((await story.claim(worker, 10, run)).map((entity) => entity.labels[0]), ['books'])
+    assert.deepEqual(
+      (await story.claim(worker, 10, run)).map((entity) => entity.labels[0]),
+      ['books'],
+    )
   })
 
   tell('both pools of a run bind', async (story) => {
     for (const collection of ['maps', 'maps', 'books', 'plays']) await story.create({ labels: [collection, null] })
     const run = { pool: presses, poolPer: { position: 0, name: 'per', ceiling: 1 } }
     const claimed = await story.claim(await story.register(), 10, run)
-    assert.deepEqual(claimed.map((entity) => entity.labels[0]), ['maps', 'books'])
+    assert.deepEqual(
+      claimed.map((entity) => entity.labels[0]),
+      ['maps', 'books'],
+    )
     assert.equal(await taken(story, presses.name), 2)
   })
 
@@ -168,7 +187,11 @@ export function pools(tell: Tell): void {
     const worker = await story.register()
     assert.deepEqual(await story.claim(worker), [])
     const smaller = await story.saved(aChange(holder, { takes: [take(9)] }))
-    assert.deepEqual(idsOf(await story.claim(worker)), [waiting.id], 'any room will do: the move will ask for its amount')
+    assert.deepEqual(
+      idsOf(await story.claim(worker)),
+      [waiting.id],
+      'any room will do: the move will ask for its amount',
+    )
     assert.equal(smaller.owner, null)
   })
 

@@ -19,7 +19,17 @@ export function proof(tell: Tell): void {
     const moved = await story.saved(aMove(entity, { hops, actor, cause: 'action', error: 'torn' }))
     assert.deepEqual([moved.state, moved.seq, moved.born, moved.settled], ['done', 1, 'ready', true])
     assert.deepEqual(await story.history(entity.id), [
-      { entity: entity.id, seq: 1, epoch: 1, generation: 0, at: story.store.time(), cause: 'action', hops, error: 'torn', ...actor },
+      {
+        entity: entity.id,
+        seq: 1,
+        epoch: 1,
+        generation: 0,
+        at: story.store.time(),
+        cause: 'action',
+        hops,
+        error: 'torn',
+        ...actor,
+      },
     ])
   })
 
@@ -27,7 +37,10 @@ export function proof(tell: Tell): void {
     let entity = await story.create()
     for (const state of ['a', 'b', 'c', 'd']) entity = await story.saved(aMove(entity, { state }))
     assert.equal(entity.seq, 4)
-    assert.deepEqual((await story.history(entity.id)).map((record) => record.seq), [1, 2, 3, 4])
+    assert.deepEqual(
+      (await story.history(entity.id)).map((record) => record.seq),
+      [1, 2, 3, 4],
+    )
   })
 
   tell('the generation that a move names is kept on the row and in the history', async (story) => {
@@ -35,7 +48,10 @@ export function proof(tell: Tell): void {
     const failed = await story.saved(aMove(entity, { state: 'failed' }))
     const reopened = await story.saved(aMove(failed, { state: 'ready', generation: 1 }))
     assert.equal(reopened.generation, 1)
-    assert.deepEqual((await story.history(entity.id)).map((record) => record.generation), [0, 1])
+    assert.deepEqual(
+      (await story.history(entity.id)).map((record) => record.generation),
+      [0, 1],
+    )
   })
 
   tell('a change without hops raises neither number and writes no history', async (story) => {
@@ -169,7 +185,11 @@ export function proof(tell: Tell): void {
   tell('the same commit under another operation is stale', async (story) => {
     const { entity } = await story.createClaimed()
     const poll = aMove(entity, { state: 'working', hops: [], attempts: 'back', wait: runNow })
-    assert.deepEqual([await story.kind(poll), await story.kind(poll)], ['saved', 'stale'], 'without a hop: the owner is gone')
+    assert.deepEqual(
+      [await story.kind(poll), await story.kind(poll)],
+      ['saved', 'stale'],
+      'without a hop: the owner is gone',
+    )
     const again = await story.claimOne(await story.register('next'), { state: 'working', hops: [] })
     const onward = aMove(again, { state: 'packed', keep: true })
     assert.deepEqual([await story.kind(onward), await story.kind(onward)], ['saved', 'stale'], 'kept: seq has grown')

@@ -33,7 +33,9 @@ export function retention(tell: Tell): void {
 
   tell('the whole tree goes, and a tombstone stays', async (story) => {
     const created = await story.create({ machine: 'shipment', state: 'open', key: 'order-1', wait: waitForNothing })
-    const filled = await story.saved(aMove(created, { state: 'filled', children: someChildren(created, 3), wait: waitForNothing }))
+    const filled = await story.saved(
+      aMove(created, { state: 'filled', children: someChildren(created, 3), wait: waitForNothing }),
+    )
     const children = await story.children(created.id)
     await story.saved(aMove(children[0]!, { state: 'failed', reason: 'torn', sums: { bytes: 3 } }))
     await story.saved(aMove(filled, { ...closed, data: '"report"' }))
@@ -46,8 +48,15 @@ export function retention(tell: Tell): void {
     assert.deepEqual(await story.history(created.id), [])
     const [tombstone, none] = await story.store.tombstones([created.id, children[0]!.id])
     assert.deepEqual(tombstone, {
-      id: created.id, machine: 'shipment', version: 1, state: 'closed', key: 'order-1', data: '"report"', lanes,
-      createdAt: created.createdAt, purgedAt: story.store.time(),
+      id: created.id,
+      machine: 'shipment',
+      version: 1,
+      state: 'closed',
+      key: 'order-1',
+      data: '"report"',
+      lanes,
+      createdAt: created.createdAt,
+      purgedAt: story.store.time(),
     })
     assert.equal(none, null)
   })
@@ -74,7 +83,10 @@ export function retention(tell: Tell): void {
       left = remaining
     }
     assert.equal(await story.find(root.id), null)
-    assert.deepEqual((await story.store.tombstones([root.id]))[0]?.lanes.map((lane) => lane.total), [6])
+    assert.deepEqual(
+      (await story.store.tombstones([root.id]))[0]?.lanes.map((lane) => lane.total),
+      [6],
+    )
   })
 
   tell('a crash between groups is made good by another process', async (story) => {
@@ -84,8 +96,23 @@ export function retention(tell: Tell): void {
     await purgeAll(other, root.id, 2)
     assert.deepEqual(await story.store.get([root.id, ...idsOf(below)]), Array(below.length + 1).fill(null))
     const tombstone = (await other.tombstones([root.id]))[0]
-    assert.deepEqual([tombstone?.data, tombstone?.lanes[0]?.counts], ['"report"', { ready: 5, done: 1 }], 'as it was closed')
+    assert.deepEqual(
+      [tombstone?.data, tombstone?.lanes[0]?.counts],
+      ['"report"', { ready: 5, done: 1 }],
+      'as it was closed',
+    )
     assert.equal(await story.store.purge(root.id, 2), true, 'and may be asked for again')
+  })
+
+  tell('a tree whose purging has begun does not come to life again', async (story) => {
+    const { root, below } = await aTree(story)
+    assert.equal(await story.store.purge(root.id, 1), false)
+    assert.equal(await story.kind(aMove(root, { state: 'filled', generation: 1 })), 'stale', 'it is not reopened')
+    assert.deepEqual(await story.claim(await story.register()), [], 'and nothing below is begun')
+    const left = (await story.store.get(idsOf(below))).find((entity) => entity !== null)
+    assert.ok(left)
+    assert.equal(await story.kind(aMove(left)), 'stale')
+    await purgeAll(story.store, root.id, 1)
   })
 
   tell('whoever still works below a purged root comes too late', async (story) => {
@@ -100,7 +127,9 @@ export function retention(tell: Tell): void {
   tell('a purged key still answers existing, with the old id', async (story) => {
     const entity = await story.create({ key: 'order-1', state: 'done' })
     await purgeAll(story.store, entity.id)
-    assert.deepEqual(await story.store.create('again', [aBirth({ key: 'order-1' })]), [{ kind: 'existing', id: entity.id }])
+    assert.deepEqual(await story.store.create('again', [aBirth({ key: 'order-1' })]), [
+      { kind: 'existing', id: entity.id },
+    ])
     assert.deepEqual((await story.store.list({ limit: 10 })).entities, [])
   })
 
@@ -121,7 +150,9 @@ export function retention(tell: Tell): void {
   tell('what was staged is purged with the tree, and its neighbours stay', async (story) => {
     const { parent } = await story.createParent(1)
     const source = await story.claimOne(await story.register())
-    const staged = await story.saved(aCheckpoint(source, { children: someChildren(parent, 3, { lane: 'second' }), staging: 'stage' }))
+    const staged = await story.saved(
+      aCheckpoint(source, { children: someChildren(parent, 3, { lane: 'second' }), staging: 'stage' }),
+    )
     await story.saved(aMove(staged, { state: 'failed' }))
     const { parent: neighbour } = await story.createParent(2)
     await story.saved(aMove(parent, closed))

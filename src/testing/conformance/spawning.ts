@@ -27,18 +27,50 @@ export function spawning(tell: Tell): void {
     const source = await aSource(story)
     story.clock.advance(5)
     const child = aChild(source, 3, {
-      state: 'packed', data: '[1]', labels: ['maps', null], priority: 2, wait: { for: 'run', at: 9 }, sums: { bytes: 1 },
-      createdBy: 'ada', key: 'child-key',
+      state: 'packed',
+      data: '[1]',
+      labels: ['maps', null],
+      priority: 2,
+      wait: { for: 'run', at: 9 },
+      sums: { bytes: 1 },
+      createdBy: 'ada',
+      key: 'child-key',
     })
     await story.saved(aMove(source, { children: [child] }))
     const [born] = await story.children(source.id)
     const now = story.store.time()
     assert.deepEqual(born, {
-      id: born!.id, machine: 'parcel', version: 1, state: 'packed', born: 'packed', seq: 0, epoch: 0, generation: 0,
-      settled: false, attempts: 0, suspect: 0, parent: source.id, lane: 'parcels', source: source.id, ordinal: 3,
-      labels: ['maps', null], priority: 2, data: '[1]', wait: { for: 'run', at: 9 }, request: null, owner: null,
-      stopped: false, checkpoint: null, progress: null, reason: null, sums: { bytes: 1 }, error: null, key: 'child-key',
-      createdAt: now, createdBy: 'ada', changedAt: now,
+      id: born!.id,
+      machine: 'parcel',
+      version: 1,
+      state: 'packed',
+      born: 'packed',
+      seq: 0,
+      epoch: 0,
+      generation: 0,
+      settled: false,
+      attempts: 0,
+      suspect: 0,
+      parent: source.id,
+      lane: 'parcels',
+      source: source.id,
+      ordinal: 3,
+      labels: ['maps', null],
+      priority: 2,
+      data: '[1]',
+      wait: { for: 'run', at: 9 },
+      request: null,
+      owner: null,
+      stopped: false,
+      checkpoint: null,
+      progress: null,
+      reason: null,
+      sums: { bytes: 1 },
+      error: null,
+      key: 'child-key',
+      createdAt: now,
+      createdBy: 'ada',
+      changedAt: now,
     })
     assert.deepEqual(await story.history(born!.id), [])
   })
@@ -47,21 +79,34 @@ export function spawning(tell: Tell): void {
     const { parent, children } = await story.createParent(1)
     await story.saved(aMove(children[0]!, { children: someChildren(parent, 2, { lane: 'second' }) }))
     const second = (await story.store.list({ parent: parent.id, lane: 'second', limit: 9 })).entities
-    assert.deepEqual(second.map((child) => [child.source, child.ordinal]), [[children[0]!.id, 0], [children[0]!.id, 1]])
+    assert.deepEqual(
+      second.map((child) => [child.source, child.ordinal]),
+      [
+        [children[0]!.id, 0],
+        [children[0]!.id, 1],
+      ],
+    )
   })
 
   tell('ordinals are unique within their source only', async (story) => {
     const { parent, children } = await story.createParent(2)
-    for (const source of children) await story.saved(aMove(source, { children: [aChild(parent, 0, { lane: 'second' })] }))
+    for (const source of children)
+      await story.saved(aMove(source, { children: [aChild(parent, 0, { lane: 'second' })] }))
     assert.equal((await story.lane(parent.id, 'second')).total, 2)
   })
 
   tell('spawning onto an ordinal that is there leaves it alone', async (story) => {
     const source = await aSource(story)
-    const first = await story.saved(aMove(source, { state: 'packed', keep: true, children: someChildren(source, 2, { data: '1' }) }))
+    const first = await story.saved(
+      aMove(source, { state: 'packed', keep: true, children: someChildren(source, 2, { data: '1' }) }),
+    )
     const before = await story.children(source.id)
     await story.saved(aMove(first, { children: someChildren(source, 3, { data: '2', respawn: again }) }))
-    assert.deepEqual(await seen(story, source), [[0, '1'], [1, '1'], [2, '2']])
+    assert.deepEqual(await seen(story, source), [
+      [0, '1'],
+      [1, '1'],
+      [2, '2'],
+    ])
     assert.deepEqual((await story.children(source.id)).slice(0, 2), before)
     assert.equal((await story.lane(source.id)).total, 3)
   })
@@ -122,7 +167,10 @@ export function spawning(tell: Tell): void {
     const lane = await story.lane(source.id)
     assert.deepEqual([lane.total, lane.open, lane.counts, lane.sums, lane.wake], [5, 5, { ready: 5 }, { bytes: 5 }, 1])
     const feed = await story.store.events({ after: before.position, limit: 1_000 })
-    assert.deepEqual([...feed.births].sort((a, b) => a - b), idsOf(born))
+    assert.deepEqual(
+      [...feed.births].sort((a, b) => a - b),
+      idsOf(born),
+    )
     assert.equal((await story.claim(await story.register('next'))).length, 5)
     assert.deepEqual(await story.store.recount([source.id], null), [])
   })
@@ -131,7 +179,10 @@ export function spawning(tell: Tell): void {
     let source = await aSource(story)
     source = await stage(story, source, someChildren(source, 5))
     source = await story.saved(aMove(source, { state: 'packed', keep: true, staging: 'publish', spawned: 3 }))
-    assert.deepEqual((await story.children(source.id)).map((child) => child.ordinal), [0, 1, 2])
+    assert.deepEqual(
+      (await story.children(source.id)).map((child) => child.ordinal),
+      [0, 1, 2],
+    )
     assert.equal((await story.lane(source.id)).total, 3)
     await story.saved(aMove(source, { staging: 'publish', spawned: 9 }))
     assert.equal((await story.lane(source.id)).total, 3, 'they are gone for good')
@@ -142,7 +193,14 @@ export function spawning(tell: Tell): void {
     source = await stage(story, source, someChildren(source, 3, { data: '1' }))
     source = await stage(story, source, [aChild(source, 1, { data: '2', lane: 'second', state: 'packed' })])
     await story.saved(aMove(source, { children: [aChild(source, 2, { data: '3' })], staging: 'publish', spawned: 3 }))
-    assert.deepEqual(new Map(await seen(story, source)), new Map([[0, '1'], [1, '2'], [2, '3']]))
+    assert.deepEqual(
+      new Map(await seen(story, source)),
+      new Map([
+        [0, '1'],
+        [1, '2'],
+        [2, '3'],
+      ]),
+    )
     assert.deepEqual((await story.lane(source.id)).counts, { ready: 2 })
     assert.deepEqual((await story.lane(source.id, 'second')).counts, { packed: 1 })
   })
@@ -157,27 +215,38 @@ export function spawning(tell: Tell): void {
 
   tell('staging leaves a child that is there alone', async (story) => {
     let source = await aSource(story)
-    source = await story.saved(aMove(source, { state: 'packed', keep: true, children: [aChild(source, 0, { data: '1' })] }))
+    source = await story.saved(
+      aMove(source, { state: 'packed', keep: true, children: [aChild(source, 0, { data: '1' })] }),
+    )
     const before = await story.children(source.id)
     source = await stage(story, source, someChildren(source, 2, { data: '2' }))
     assert.deepEqual(await story.children(source.id), before)
     await story.saved(aMove(source, { staging: 'publish', spawned: 2 }))
-    assert.deepEqual(await seen(story, source), [[0, '1'], [1, '2']])
+    assert.deepEqual(await seen(story, source), [
+      [0, '1'],
+      [1, '2'],
+    ])
     assert.equal((await story.lane(source.id)).total, 2)
   })
 
   tell('a failed child is reopened by the respawn hop, a finished one left alone', async (story) => {
     const source = await aSource(story)
-    const kept = await story.saved(aMove(source, { state: 'packed', keep: true, children: someChildren(source, 3, { data: '1' }) }))
+    const kept = await story.saved(
+      aMove(source, { state: 'packed', keep: true, children: someChildren(source, 3, { data: '1' }) }),
+    )
     const [failing, done, open] = await story.children(source.id)
     const worker = await story.register('next')
     const claimed = await story.claimOne(worker)
     assert.equal(claimed.id, failing!.id)
-    const failed = await story.saved(aMove(claimed, { state: 'failed', attempts: 'stay', reason: 'torn', error: 'ripped' }))
+    const failed = await story.saved(
+      aMove(claimed, { state: 'failed', attempts: 'stay', reason: 'torn', error: 'ripped' }),
+    )
     await story.saved(aMove(done!))
     const before = await story.lane(source.id)
     story.clock.advance(3)
-    await story.saved(aMove(kept, { state: 'sealed', keep: true, children: someChildren(source, 3, { data: '2', respawn: again }) }))
+    await story.saved(
+      aMove(kept, { state: 'sealed', keep: true, children: someChildren(source, 3, { data: '2', respawn: again }) }),
+    )
     const after = await story.get(failed.id)
     assert.deepEqual(
       [after.state, after.settled, after.seq, after.epoch, after.generation, after.attempts, after.data],
@@ -193,7 +262,10 @@ export function spawning(tell: Tell): void {
     assert.equal((await story.get(done!.id)).data, '1')
     assert.deepEqual(await story.get(open!.id), open)
     const lane = await story.lane(source.id)
-    assert.deepEqual([lane.counts, lane.open, lane.reasons, before.reasons], [{ ready: 2, done: 1 }, 2, {}, { torn: 1 }])
+    assert.deepEqual(
+      [lane.counts, lane.open, lane.reasons, before.reasons],
+      [{ ready: 2, done: 1 }, 2, {}, { torn: 1 }],
+    )
     assert.deepEqual(idsOf(await story.claim(worker)), [failing!.id, open!.id])
   })
 
@@ -204,10 +276,17 @@ export function spawning(tell: Tell): void {
     await story.saved(aMove(failed!, { state: 'failed' }))
     await story.saved(aMove(skipped!, { state: 'skipped' }))
     const next = await story.saved(aMove(kept, { state: 'sealed', keep: true, children: someChildren(source, 2) }))
-    assert.deepEqual((await story.children(source.id)).map((child) => child.state), ['failed', 'skipped'], 'none is named')
+    assert.deepEqual(
+      (await story.children(source.id)).map((child) => child.state),
+      ['failed', 'skipped'],
+      'none is named',
+    )
     const respawn = { ...again, from: ['skipped'] }
     await story.saved(aMove(next, { children: someChildren(source, 2, { respawn }) }))
-    assert.deepEqual((await story.children(source.id)).map((child) => child.state), ['failed', 'ready'])
+    assert.deepEqual(
+      (await story.children(source.id)).map((child) => child.state),
+      ['failed', 'ready'],
+    )
   })
 
   tell('a respawned last child wakes its parent', async (story) => {

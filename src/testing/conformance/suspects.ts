@@ -41,7 +41,10 @@ export function suspects(tell: Tell): void {
 
   tell('what died in a crowd is suspect by the size of the crowd, and its attempt is given back', async (story) => {
     const suspected = await suspectsOf(story, 5)
-    assert.deepEqual(suspected.map((entity) => [entity.suspect, entity.attempts, entity.owner]), Array(5).fill([5, 0, null]))
+    assert.deepEqual(
+      suspected.map((entity) => [entity.suspect, entity.attempts, entity.owner]),
+      Array(5).fill([5, 0, null]),
+    )
   })
 
   tell('the crowd is all that the worker held at its death, not one claim', async (story) => {
@@ -67,19 +70,28 @@ export function suspects(tell: Tell): void {
     assert.deepEqual([after.suspect, after.attempts], [1, 2])
   })
 
-  tell('suspects come first, in half their number, marked with the size of their group, and nothing else with them', async (story) => {
-    const suspected = await suspectsOf(story, 8)
-    await story.createMany(3, { state: 'working', priority: -5 })
-    const worker = await story.register()
-    const { entities } = await story.claimResult(worker, 1_000, again)
-    assert.deepEqual(idsOf(entities), idsOf(suspected).slice(0, 4), 'the four of lowest rank')
-    assert.deepEqual(entities.map((entity) => [entity.suspect, entity.attempts]), Array(4).fill([4, 1]))
-  })
+  tell(
+    'suspects come first, in half their number, marked with the size of their group, and nothing else with them',
+    async (story) => {
+      const suspected = await suspectsOf(story, 8)
+      await story.createMany(3, { state: 'working', priority: -5 })
+      const worker = await story.register()
+      const { entities } = await story.claimResult(worker, 1_000, again)
+      assert.deepEqual(idsOf(entities), idsOf(suspected).slice(0, 4), 'the four of lowest rank')
+      assert.deepEqual(
+        entities.map((entity) => [entity.suspect, entity.attempts]),
+        Array(4).fill([4, 1]),
+      )
+    },
+  )
 
   tell('the group is as large as was claimed when the limit cuts it', async (story) => {
     await suspectsOf(story, 8)
     const entities = await story.claim(await story.register(), 3, again)
-    assert.deepEqual(entities.map((entity) => entity.suspect), [3, 3, 3])
+    assert.deepEqual(
+      entities.map((entity) => entity.suspect),
+      [3, 3, 3],
+    )
   })
 
   tell('an odd number is halved downwards', async (story) => {

@@ -29,7 +29,10 @@ export function time(tell: Tell): void {
       entity = await story.saved(aMove(entity, { state: entity.state === 'a' ? 'b' : 'a' }))
     }
     const times = (await story.history(entity.id)).map((record) => record.at)
-    assert.deepEqual(times, [...times].sort((a, b) => a - b))
+    assert.deepEqual(
+      times,
+      [...times].sort((a, b) => a - b),
+    )
   })
 
   tell('a restart under a clock that was set back does not step back', async (story) => {

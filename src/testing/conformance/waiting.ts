@@ -46,7 +46,13 @@ export function waiting(tell: Tell): void {
 
   tell('a run takes what was asked for by its edge, and leaves other requests alone', async (story) => {
     const request: Request = {
-      edge: 'repack', actor: 'ada', role: null, reason: null, requestId: null, input: null, read: null,
+      edge: 'repack',
+      actor: 'ada',
+      role: null,
+      reason: null,
+      requestId: null,
+      input: null,
+      read: null,
     }
     const [plain, asked] = await story.createMany(2)
     await story.saved(aMove(asked!, { state: 'ready', hops: [], wait: runNow, request }))
@@ -65,13 +71,17 @@ export function waiting(tell: Tell): void {
     assert.deepEqual(idsOf(claimed), idsOf([urgent, earlier, first!, second!, third!]))
   })
 
-  tell('one step of priority is worth one ageing step: nothing starves', async (story) => {
-    const patient = await story.create({ priority: 2, wait: { for: 'run', at: 1_000 } })
-    const sooner = await story.create({ priority: 0, wait: { for: 'run', at: 2_999 } })
-    const later = await story.create({ priority: 0, wait: { for: 'run', at: 3_001 } })
-    const claimed = await story.claim(await story.register())
-    assert.deepEqual(idsOf(claimed), idsOf([sooner, patient, later]))
-  }, { ageingMs: 1_000 })
+  tell(
+    'one step of priority is worth one ageing step: nothing starves',
+    async (story) => {
+      const patient = await story.create({ priority: 2, wait: { for: 'run', at: 1_000 } })
+      const sooner = await story.create({ priority: 0, wait: { for: 'run', at: 2_999 } })
+      const later = await story.create({ priority: 0, wait: { for: 'run', at: 3_001 } })
+      const claimed = await story.claim(await story.register())
+      assert.deepEqual(idsOf(claimed), idsOf([sooner, patient, later]))
+    },
+    { ageingMs: 1_000 },
+  )
 
   tell('limits cut the lowest ranks out, over all runs together', async (story) => {
     const packed = await story.createMany(3, { state: 'packed', wait: { for: 'run', at: 20 } })
@@ -187,7 +197,11 @@ export function waiting(tell: Tell): void {
     const running = await story.saved(aMove(closed, { state: 'again', wait: { for: 'run', at: 0 } }))
     assert.deepEqual((await story.store.due(10)).parents, [])
     await story.saved(aMove(running, { state: 'filled', wait: waitForChildren }))
-    assert.deepEqual((await story.store.due(10)).parents.map((due) => due.entity.id), [parent.id], 'now it waits')
+    assert.deepEqual(
+      (await story.store.due(10)).parents.map((due) => due.entity.id),
+      [parent.id],
+      'now it waits',
+    )
   })
 
   tell('children of a root in no hurry do not hide it: many parents are due at once', async (story) => {

@@ -1,0 +1,65 @@
+import type { HoldOptions } from '../control.ts'
+import { SluiceError } from '../errors.ts'
+import type { Hold, HoldScope } from '../hold.ts'
+import type { HoldChange } from '../store.ts'
+import { checkNames } from './filter.ts'
+import type { Services } from './services.ts'
+
+/** Sets a hold, and gives back the one that was set. */
+export async function setHold(services: Services, scope: HoldScope, options: HoldOptions): Promise<Hold> {
+  const change = checkHold(services, scope, options)
+  const standing = await services.store.holds(change)
+  const own = standing.filter(({ reason, owner }) => reason === change.reason && owner === change.owner)
+  // Ids grow: of several alike, ours is the last.
+  const hold = own.sort((one, other) => other.id - one.id)[0]
+  if (hold) return hold
+  throw new SluiceError('conflict', 'The hold was set, and lifted by someone else at the same moment.', { scope })
+}
+
+function checkHold(
+  { registry, store, limits }: Services,
+  scope: HoldScope,
+  options: HoldOptions,
+): Extract<HoldChange, { set: HoldScope }> {
+  const { reason, owner, until } = options
+  const fault = (message: string, detail: Readonly<Record<string, unknown>>) =>
+    new SluiceError('invalid', message, detail)
+  const { machine, state, parent, entity, label } = scope
+  if ([machine, state, parent, entity, label].every((part) => part === undefined)) {
+    throw fault('A hold must name a machine, a state, a parent, an entity or a label.', { scope })
+  }
+  if (machine !== undefined) registry.newest(machine)
+  checkNames(registry, {
+    ...(machine === undefined ? {} : { machine }),
+    ...(state === undefined ? {} : { states: [state] }),
+    ...(label === undefined ? {} : { label }),
+  })
+  if (reason.trim() === '' || reason.length > limits.reasonMax) {
+    throw fault(`A hold needs a reason of 1 to ${limits.reasonMax} characters: somebody will ask why nothing moves.`, {
+      reason,
+    })
+  }
+  if (owner.trim() === '' || owner.length > limits.nameMax) {
+    throw fault(`A hold needs an owner of 1 to ${limits.nameMax} characters: somebody will ask whose it is.`, { owner })
+  }
+  if (until !== undefined && !(Number.isFinite(until) && until > store.time())) {
+    throw fault(`A hold ends in the future; ${until} is past. Leave the time out for a hold that is ended by hand.`, {
+      until,
+    })
+  }
+  return { set: scope, reason, owner, until: until ?? null }
+}
+
+/** Lifts a hold that stands. */
+export async function liftHold({ store }: Services, id: number): Promise<void> {
+  const standing = await store.holds()
+  if (!standing.some((hold) => hold.id === id)) {
+    const there = standing.map((hold) => hold.id).join(', ') || 'none'
+    throw new SluiceError(
+      'not_found',
+      `There is no hold ${id}; it was released, or has ended. Standing now: ${there}.`,
+      { hold: id },
+    )
+  }
+  await store.holds({ lift: id })
+}

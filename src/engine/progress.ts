@@ -1,0 +1,58 @@
+import type { Progress } from '../control.ts'
+import type { EntityId } from '../entity.ts'
+import type { Lane } from '../lane.ts'
+import type { Rates } from './rate.ts'
+
+/** What progress is told of: an entity, or what retention left of it. */
+export interface Progressing {
+  readonly id: EntityId
+  readonly state: string
+  readonly settled: boolean
+  readonly createdAt: number
+  readonly changedAt: number
+}
+
+/** Counts over all lanes, how fast they grow, and when that will be all. */
+export function progressOf(entity: Progressing, lanes: readonly Lane[], rates: Rates, now: number): Progress {
+  const total = lanes.reduce((sum, lane) => sum + lane.total, 0)
+  const open = lanes.reduce((sum, lane) => sum + lane.open, 0)
+  const settled = total - open
+  const ratePerSecond = rateOf(entity, settled, rates, now)
+  return {
+    id: entity.id,
+    state: entity.state,
+    total,
+    settled,
+    open,
+    counts: addUp(lanes.map((lane) => lane.counts)),
+    reasons: addUp(lanes.map((lane) => lane.reasons)),
+    sums: addUp(lanes.map((lane) => lane.sums)),
+    percent: percentOf(entity, total, settled),
+    ratePerSecond,
+    etaMs:
+      open === 0 ? 0 : ratePerSecond === null || ratePerSecond <= 0 ? null : Math.ceil((open / ratePerSecond) * 1_000),
+    lanes,
+  }
+}
+
+/** Lately, if it was asked before; the average since it was created otherwise. */
+function rateOf(entity: Progressing, settled: number, rates: Rates, now: number): number | null {
+  const lately = entity.settled ? null : rates.measure(entity.id, now, settled)
+  if (lately !== null) return lately
+  const elapsedMs = (entity.settled ? entity.changedAt : now) - entity.createdAt
+  return settled === 0 || elapsedMs <= 0 ? null : (settled * 1_000) / elapsedMs
+}
+
+/** Never 100 before the last one is settled, whatever rounding says. */
+function percentOf(entity: Progressing, total: number, settled: number): number {
+  if (total === 0) return entity.settled ? 100 : 0
+  return Math.floor((settled / total) * 10_000) / 100
+}
+
+function addUp(figures: readonly Readonly<Record<string, number>>[]): Readonly<Record<string, number>> {
+  const sums = new Map<string, number>()
+  for (const figure of figures) {
+    for (const [name, amount] of Object.entries(figure)) sums.set(name, (sums.get(name) ?? 0) + amount)
+  }
+  return Object.fromEntries(sums)
+}

@@ -1,0 +1,80 @@
+import { hostname } from 'node:os'
+import type { Control } from './control.ts'
+import { Engine, type EngineOptions } from './engine/engine.ts'
+import type { Store } from './store.ts'
+
+export { assertMachine, checkMachine } from './check-machine.ts'
+export { type Clock, sleep, systemClock } from './clock.ts'
+export type * from './control.ts'
+export { actionsOf, type Decision, decide, type Occurrence } from './decide.ts'
+export { Engine, type EngineOptions } from './engine/engine.ts'
+export { type WalkData, type WalkTally, walkMachine } from './engine/walk.ts'
+export type { Checkpoint, Entity, EntityId, LaneRead, Request, Wait } from './entity.ts'
+export { rootLane } from './entity.ts'
+export { type ErrorCode, errorCodes, errorStatus, isSluiceError, messageOf, SluiceError } from './errors.ts'
+export type { Event, MoveRecord } from './event.ts'
+export type { Hold, HoldScope } from './hold.ts'
+export {
+  type Assign,
+  type Change as EdgeChange,
+  type Child,
+  type ChildFilter,
+  type Context,
+  type Criterion,
+  type Facts,
+  type Implementation,
+  implement,
+  type Processor,
+  type View,
+} from './implementation.ts'
+export type { Lane, LaneStatus } from './lane.ts'
+export type { Worker, WorkerIdentity } from './lease.ts'
+export { defaultLimits, type Limits } from './limits.ts'
+export { defineMachine, type Machine, type MachineDeclaration, type State, type StateDeclaration } from './machine.ts'
+export type { MachineFault, MachineFaultCode } from './machine-fault.ts'
+export { toMermaid } from './mermaid.ts'
+export { done, fail, type Outcome, poll, retry, type Sums } from './outcome.ts'
+export { type Backoff, defaultPolicy, type Policy } from './policy.ts'
+export type { Pool, PoolShare, Take } from './pool.ts'
+export type * from './store.ts'
+export { type Cause, causes, type Edge, type Hop, type TransitionDeclaration } from './transition.ts'
+
+export interface SluiceOptions
+  extends Pick<EngineOptions, 'implementations' | 'limits' | 'log' | 'roles' | 'name' | 'clock'> {
+  /** A file name for the embedded store, or a store that was opened elsewhere. Default: ./sluice.db. */
+  readonly store?: string | Store
+}
+
+/** The control over a running engine. */
+export interface Sluice extends Control {
+  /** Lets what runs end, gives the rest back, and closes the store if it was opened here. */
+  stop(): Promise<void>
+}
+
+/** Opens the store, starts an engine on it, and gives the control over it. */
+export async function openSluice(options: SluiceOptions): Promise<Sluice> {
+  const { store: given = './sluice.db', ...rest } = options
+  const store = typeof given === 'string' ? await openFile(given, rest) : given
+  const engine = new Engine({ ...rest, store, host: hostname(), pid: process.pid })
+  const close = async () => {
+    if (store !== given) await store.close()
+  }
+  try {
+    await engine.start()
+  } catch (error) {
+    // Whoever could not start leaves nothing open behind.
+    await close()
+    throw error
+  }
+  const stop = async () => {
+    await engine.stop()
+    await close()
+  }
+  return Object.assign(engine.control, { stop })
+}
+
+/** Loaded only when it is needed: whoever brings another store does not pay for this one. */
+async function openFile(file: string, { clock, limits }: Pick<SluiceOptions, 'clock' | 'limits'>): Promise<Store> {
+  const { sqliteStore } = await import('./store/sqlite/index.ts')
+  return sqliteStore({ file, ...(clock ? { clock } : {}), ...(limits ? { limits } : {}) })
+}

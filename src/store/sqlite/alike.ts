@@ -1,0 +1,136 @@
+import type { Move } from '../../store.ts'
+import type { Ledger } from './ledger.ts'
+import { place } from './placing.ts'
+import { type EntityRow, isRun, waitAt, waitCode, waits } from './row.ts'
+import { actorText } from './row-writing.ts'
+
+/** How a set of alike moves changes its rows: everything but their ids. */
+interface Shape {
+  readonly by: Move['by']
+  readonly state: number
+  readonly settled: number
+  readonly generation: number
+  readonly wait: number
+  readonly at: number | null
+  readonly attempts: Move['attempts']
+  readonly line: number | null
+  readonly plan: number | null
+  readonly path: number
+  readonly actor: string | null
+}
+
+/**
+ * Moves of a commit that do the same to their rows and nothing else (most do: `done`, without new data) are written
+ * together, as two statements for all of them. Order among them does not matter: each entity stands once in a commit.
+ */
+export class Alike {
+  readonly #ledger: Ledger
+  readonly #now: number
+  #shape: Shape | null = null
+  #ids: number[] = []
+
+  constructor(ledger: Ledger, now: number) {
+    this.#ledger = ledger
+    this.#now = now
+  }
+
+  /** False: the move does more than that, and is applied by itself. */
+  add(row: EntityRow, move: Move): boolean {
+    if (!isPlain(row, move)) return false
+    const { lanes, feed } = this.#ledger
+    const lane = lanes.byId(row.lane)
+    if (move.by === 'outside' && row.line !== null && row.line < 0) this.#ledger.hint('ended')
+    const before = this.#ledger.figure(row)
+    const shape = this.#shapeOf(row, move)
+    if (!this.#shape || !isSame(this.#shape, shape)) this.flush()
+    this.#shape ??= shape
+    this.#ids.push(row.id)
+    lanes.count(lane, before, this.#ledger.figure(row))
+    feed.moved(row.id, row.seq + 1)
+    if (isRun(row.wait)) this.#ledger.hint('work')
+    else if (row.plan !== null) this.#ledger.hint('due')
+    return true
+  }
+
+  flush(): void {
+    const shape = this.#shape
+    if (!shape) return
+    const ids = JSON.stringify(this.#ids)
+    this.#shape = null
+    this.#ids = []
+    const { database, limits } = this.#ledger
+    database.run(
+      `UPDATE entity SET line = ?1, rank = CASE WHEN ?1 IS NULL THEN NULL ELSE ?2 + priority * ?3 END, plan = ?4, state = ?5,
+       settled = ?6, generation = ?7, seq = seq + 1, epoch = epoch + ?8, attempts = ${attemptsSql[shape.attempts]},
+       suspect = CASE ?8 WHEN 0 THEN 0 ELSE suspect END, wait = ?9, at = ?2, changed_at = ?10
+       WHERE id IN (SELECT value FROM json_each(?11))`,
+      shape.line, shape.at, limits.ageingMs, shape.plan, shape.state, shape.settled, shape.generation,
+      shape.by === 'outside' ? 1 : 0, shape.wait, this.#now, ids,
+    )
+    database.run(
+      `INSERT INTO history (entity, seq, epoch, generation, at, path, actor)
+       SELECT id, seq, epoch, generation, ?1, ?2, ?3 FROM entity WHERE id IN (SELECT value FROM json_each(?4))`,
+      this.#now, shape.path, shape.actor, ids,
+    )
+  }
+
+  /** Puts the row into its new state and says what that takes. */
+  #shapeOf(row: EntityRow, move: Move): Shape {
+    const { dictionary, lanes } = this.#ledger
+    const wait = move.wait!
+    row.state = dictionary.word(move.state)
+    row.settled = move.settled ? 1 : 0
+    row.generation = move.generation
+    row.wait = waitCode(wait)
+    row.at = waitAt(wait)
+    if (move.by === 'lease') row.suspect = 0
+    place(this.#ledger, row, lanes.byId(row.lane), 0, this.#now)
+    return {
+      by: move.by,
+      state: row.state,
+      settled: row.settled,
+      generation: row.generation,
+      wait: row.wait,
+      at: row.at,
+      attempts: move.attempts,
+      line: row.line,
+      plan: row.plan,
+      path: dictionary.path(move.cause, move.hops),
+      actor: actorText(move.actor),
+    }
+  }
+}
+
+const attemptsSql: Readonly<Record<Move['attempts'], string>> = {
+  reset: '0',
+  one: '1',
+  back: 'max(0, attempts - 1)',
+  stay: 'attempts',
+}
+
+/** Nothing changes but what every move changes: state, wait and proof. */
+function isPlain(row: EntityRow, move: Move): boolean {
+  const { wait } = move
+  return (
+    move.hops.length > 0 && move.by !== 'aside' && !move.keep &&
+    move.data === null && move.labels === null && move.priority === null &&
+    wait !== null && wait.for !== 'children' && row.wait !== waits.children && (wait.for !== 'run' || wait.pool === undefined) &&
+    row.more === null && row.shares === null && row.reason === null && row.sums === null &&
+    isUnset(move.request) && isUnset(move.checkpoint) && isUnset(move.progress) && isUnset(move.error) &&
+    isUnset(move.reason) && isUnset(move.sums) &&
+    move.children.length === 0 && move.staging === 'none' && move.opens.length === 0 && move.shuts.length === 0 &&
+    move.lanes === null && move.read === null && move.takes.length === 0 && move.gives.length === 0
+  )
+}
+
+function isUnset(value: unknown): boolean {
+  return value === undefined || value === null
+}
+
+function isSame(one: Shape, other: Shape): boolean {
+  return (
+    one.by === other.by && one.state === other.state && one.settled === other.settled && one.generation === other.generation &&
+    one.wait === other.wait && one.at === other.at && one.attempts === other.attempts && one.line === other.line &&
+    one.plan === other.plan && one.path === other.path && one.actor === other.actor
+  )
+}

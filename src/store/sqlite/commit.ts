@@ -1,0 +1,105 @@
+import type { EntityId } from '../../entity.ts'
+import { SluiceError } from '../../errors.ts'
+import type { Move, Verdict } from '../../store.ts'
+import { Alike } from './alike.ts'
+import { isRefusedFault } from './fault.ts'
+import { judge, saved } from './judge.ts'
+import type { Ledger } from './ledger.ts'
+import { move as apply } from './moving.ts'
+import { refusalOfMove } from './refusal.ts'
+import { type EntityRow, rowOf, selectRowsWithoutData } from './row.ts'
+
+/** The moves one after another, each judged by what those before it left, in one transaction. */
+export function commit(ledger: Ledger, operation: string, moves: readonly Move[]): readonly Verdict[] {
+  const { commitMax } = ledger.limits
+  if (moves.length > commitMax) {
+    throw new SluiceError('invalid', `${moves.length} moves in one commit; at most ${commitMax} are allowed. Commit them in groups.`, {
+      given: moves.length,
+      max: commitMax,
+    })
+  }
+  try {
+    return ledger.write((now) => once(ledger, operation, now, () => commitAll(ledger, moves, now)))
+  } catch (error) {
+    if (!isRefusedFault(error)) throw error
+    // One of them is none that the database will have. Each is tried by itself, so that it stands alone.
+    return ledger.write((now) => once(ledger, operation, now, () => commitEach(ledger, moves, now, error.message)))
+  }
+}
+
+function once(ledger: Ledger, operation: string, now: number, act: () => readonly Verdict[]): readonly Verdict[] {
+  const name = `commit ${operation}`
+  const known = ledger.feed.verdicts(name, now)
+  if (known !== null) return verdictsOf(known)
+  const verdicts = act()
+  ledger.feed.close(name, textOf(verdicts), now)
+  return verdicts
+}
+
+function commitAll(ledger: Ledger, moves: readonly Move[], now: number): readonly Verdict[] {
+  const rows = rowsOf(ledger, moves.map((move) => move.id))
+  const seen = new Set<EntityId>()
+  const alike = new Alike(ledger, now)
+  const verdicts = moves.map((move): Verdict => {
+    const refusal = refusalOf(ledger, move, seen)
+    if (refusal) return refusal
+    const row = rows.get(move.id)
+    const verdict = judge(ledger, row, move, now)
+    if (verdict !== saved || !row || alike.add(row, move)) return verdict
+    alike.flush()
+    const reopened = apply(ledger, row, move, now)
+    // They may move in this commit too: their rows are read again.
+    if (reopened.length > 0) for (const [id, fresh] of rowsOf(ledger, reopened)) rows.set(id, fresh)
+    return verdict
+  })
+  alike.flush()
+  return verdicts
+}
+
+function commitEach(ledger: Ledger, moves: readonly Move[], now: number, message: string): readonly Verdict[] {
+  const seen = new Set<EntityId>()
+  return moves.map((move): Verdict => {
+    const refusal = refusalOf(ledger, move, seen)
+    if (refusal) return refusal
+    return ledger.carefully(
+      (): Verdict => {
+        const row = rowsOf(ledger, [move.id]).get(move.id)
+        const verdict = judge(ledger, row, move, now)
+        if (verdict === saved && row) apply(ledger, row, move, now)
+        return verdict
+      },
+      { kind: 'refused', message },
+    )
+  })
+}
+
+function refusalOf(ledger: Ledger, move: Move, seen: Set<EntityId>): Verdict | null {
+  if (seen.has(move.id)) {
+    const message = `Entity ${move.id} stands twice in this commit: the second move cannot have proof of the first. Send it in another commit.`
+    return { kind: 'refused', message }
+  }
+  seen.add(move.id)
+  const message = refusalOfMove(move, ledger.limits)
+  return message === null ? null : { kind: 'refused', message }
+}
+
+function rowsOf(ledger: Ledger, ids: readonly EntityId[]): Map<EntityId, EntityRow> {
+  const rows = new Map<EntityId, EntityRow>()
+  if (ids.length === 0) return rows
+  const found = ledger.database.all(`${selectRowsWithoutData} WHERE id IN (SELECT value FROM json_each(?))`, JSON.stringify(ids))
+  for (const values of found) {
+    const row = rowOf(values)
+    rows.set(row.id, row)
+  }
+  return rows
+}
+
+/** Most commits are saved as a whole: then a number says it. */
+function textOf(verdicts: readonly Verdict[]): string {
+  return verdicts.every((verdict) => verdict === saved) ? String(verdicts.length) : JSON.stringify(verdicts)
+}
+
+function verdictsOf(text: string): readonly Verdict[] {
+  const kept: number | readonly Verdict[] = JSON.parse(text)
+  return typeof kept === 'number' ? Array.from({ length: kept }, () => saved) : kept
+}

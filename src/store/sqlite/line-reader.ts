@@ -1,0 +1,101 @@
+import type { Database } from './database.ts'
+import type { Line } from './lines.ts'
+import { type EntityRow, rowOf, selectRows } from './row.ts'
+
+/** Rows of the first read when many lines are merged; it doubles from read to read. */
+const chunkMin = 4
+
+const firstRows = `${selectRows} WHERE line = ? AND rank IS NOT NULL ORDER BY rank, id LIMIT ?`
+const nextRows = `${selectRows} WHERE line = ? AND rank IS NOT NULL AND (rank, id) > (?, ?) ORDER BY rank, id LIMIT ?`
+
+/** The rows of one line in the order of (rank, id), read in chunks. */
+export class LineReader<Tag> {
+  readonly line: Line
+  readonly tag: Tag
+  readonly #database: Database
+  #chunk: number
+  #rows: EntityRow[]
+  #position = 0
+  #ended: boolean
+
+  constructor(database: Database, line: Line, tag: Tag, chunk: number) {
+    this.#database = database
+    this.line = line
+    this.tag = tag
+    this.#chunk = chunk
+    this.#rows = database.all(firstRows, line.id, chunk).map(rowOf)
+    this.#ended = this.#rows.length < chunk
+  }
+
+  /** Undefined: the line is at its end. */
+  head(): EntityRow | undefined {
+    if (this.#position < this.#rows.length || this.#ended) return this.#rows[this.#position]
+    const last = this.#rows[this.#rows.length - 1]!
+    this.#chunk *= 2
+    this.#rows = this.#database.all(nextRows, this.line.id, last.rank, last.id, this.#chunk).map(rowOf)
+    this.#ended = this.#rows.length < this.#chunk
+    this.#position = 0
+    return this.#rows[0]
+  }
+
+  step(): void {
+    this.#position += 1
+  }
+}
+
+/** Several lines as one, in order. The readers stand sorted by their heads. */
+export class MergedLines<Tag> {
+  readonly #readers: LineReader<Tag>[] = []
+  readonly empty: Line[] = []
+
+  constructor(database: Database, lines: readonly { readonly line: Line; readonly tag: Tag }[], limit: number) {
+    const chunk = lines.length <= 2 ? limit : Math.max(chunkMin, Math.ceil(limit / lines.length))
+    for (const { line, tag } of lines) {
+      const reader = new LineReader(database, line, tag, Math.max(1, chunk))
+      if (reader.head()) this.#insert(reader)
+      else this.empty.push(line)
+    }
+  }
+
+  next(): { readonly row: EntityRow; readonly line: Line; readonly tag: Tag } | null {
+    const reader = this.#readers[0]
+    const row = reader?.head()
+    if (!reader || !row) return null
+    reader.step()
+    if (this.#readers.length > 1 || !reader.head()) {
+      this.#readers.shift()
+      if (reader.head()) this.#insert(reader)
+    }
+    return { row, line: reader.line, tag: reader.tag }
+  }
+
+  /** Lines with this tag are read no further. */
+  end(tag: Tag): void {
+    this.#drop((reader) => reader.tag === tag)
+  }
+
+  endLine(line: Line): void {
+    this.#drop((reader) => reader.line === line)
+  }
+
+  #drop(isOver: (reader: LineReader<Tag>) => boolean): void {
+    for (let index = this.#readers.length - 1; index >= 0; index -= 1) {
+      if (isOver(this.#readers[index]!)) this.#readers.splice(index, 1)
+    }
+  }
+
+  #insert(reader: LineReader<Tag>): void {
+    let [low, high] = [0, this.#readers.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (isBefore(this.#readers[middle]!.head()!, reader.head()!)) low = middle + 1
+      else high = middle
+    }
+    this.#readers.splice(low, 0, reader)
+  }
+}
+
+function isBefore(one: EntityRow, other: EntityRow): boolean {
+  const [rank, otherRank] = [one.rank ?? 0, other.rank ?? 0]
+  return rank < otherRank || (rank === otherRank && one.id < other.id)
+}

@@ -1,0 +1,157 @@
+import type { EntityId } from '../../entity.ts'
+import type { LaneStatus } from '../../lane.ts'
+import type { Move } from '../../store.ts'
+import { hintOfWait } from './births.ts'
+import { standings } from './lanes.ts'
+import type { Ledger } from './ledger.ts'
+import { endUnits } from './leases.ts'
+import { edgeOf, place, placeLeased } from './placing.ts'
+import {
+  type EntityRow, type More, moreOf, ownerOf, sharesOf, textOfMore, textOfShares, waitAt, waitCode, waits,
+} from './row.ts'
+import { actorText, record, writeLabels, writeRow } from './row-writing.ts'
+import { spawn } from './spawn.ts'
+
+/** Everything that a move does, after it was judged to be right. Returns the children that it reopened. */
+export function move(ledger: Ledger, row: EntityRow, move: Move, now: number): readonly EntityId[] {
+  const { lanes, dictionary } = ledger
+  const lane = lanes.byId(row.lane)
+  const before = ledger.figure(row)
+  const waited = waitsForChildren(row)
+  const owner = ownerOf(row)
+  if (move.by === 'outside' && owner !== null) ledger.hint('ended')
+  applyPools(ledger, row, move)
+  const isMove = move.hops.length > 0
+  const keeps = owner !== null && (move.by === 'aside' || (move.by === 'lease' && move.keep))
+  change(ledger, row, move, now)
+  if (move.reason !== undefined) row.reason = lanes.reasonIn(lane, move.reason)
+  if (owner !== null && !keeps) endUnits(ledger, row)
+  if (keeps) placeLeased(row, owner, now)
+  else if (move.by !== 'aside' || changesPlace(move)) place(ledger, row, lane, edgeOf(ledger, row), now)
+  writeRow(ledger, row, move.data)
+  if (move.labels !== null) writeLabels(ledger, row, move.labels)
+  if (waitsForChildren(row) !== waited) lanes.await(row.id, !waited)
+  applyLanes(ledger, row, move)
+  const reopened = spawn(ledger, row, move, now)
+  const isRecounted = isMove || move.reason !== undefined || move.sums !== undefined
+  if (isRecounted) lanes.count(lane, before, ledger.figure(row))
+  if (!keeps && (move.wait !== null || owner !== null)) hintOfWait(ledger, row)
+  if (!isMove) return reopened
+  record(ledger, row, dictionary.path(move.cause, move.hops), actorText(move.actor), move.error ?? null, now)
+  return reopened
+}
+
+function change(ledger: Ledger, row: EntityRow, move: Move, now: number): void {
+  const isMove = move.hops.length > 0
+  if (move.by === 'outside') row.epoch += 1
+  row.attempts = attemptsAfter(row.attempts, move)
+  // The holder of the lease is alive and has got somewhere: no suspicion is left. A checkpoint proves no such thing.
+  if (move.by === 'lease' && (isMove || !move.keep)) row.suspect = 0
+  if (isMove) {
+    row.state = ledger.dictionary.word(move.state)
+    row.settled = move.settled ? 1 : 0
+    row.generation = move.generation
+    row.seq += 1
+    row.changedAt = now
+  }
+  if (move.priority !== null) row.priority = move.priority
+  if (move.wait !== null) {
+    row.wait = waitCode(move.wait)
+    row.at = waitAt(move.wait)
+  }
+  if (move.sums !== undefined) row.sums = move.sums === null ? null : JSON.stringify(move.sums)
+  if (move.lanes !== null) row.standing = standings.indexOf(statusAfter[move.lanes])
+  changeMore(row, move)
+}
+
+function changeMore(row: EntityRow, { request, checkpoint, progress, error, wait }: Move): void {
+  const isWaitWithPool = wait !== null && wait.for === 'run' && wait.pool !== undefined
+  const isTouched = request !== undefined || checkpoint !== undefined || progress !== undefined || error !== undefined
+  if (!isTouched && !isWaitWithPool && (row.more === null || wait === null)) return
+  const more: More = { ...moreOf(row) }
+  if (request !== undefined) set(more, 'request', request)
+  if (checkpoint !== undefined) set(more, 'checkpoint', checkpoint)
+  if (progress !== undefined) set(more, 'progress', progress)
+  if (error !== undefined) set(more, 'error', error)
+  if (wait !== null) set(more, 'pool', wait.for === 'run' ? (wait.pool ?? null) : null)
+  row.more = textOfMore(more)
+}
+
+function set<Name extends keyof More>(more: More, name: Name, value: More[Name] | null): void {
+  if (value === null || value === undefined) delete more[name]
+  else more[name] = value
+}
+
+function attemptsAfter(attempts: number, move: Move): number {
+  switch (move.attempts) {
+    case 'reset':
+      // With the lease kept, the run of the next state has begun.
+      return move.keep ? 1 : 0
+    case 'one':
+      return 1
+    case 'back':
+      return Math.max(0, attempts - 1)
+    case 'stay':
+      return attempts
+    default:
+      return move.attempts satisfies never
+  }
+}
+
+/** What decides where it stands. Labels do, for a hold may have put it aside for one. */
+function changesPlace({ wait, priority, labels, request }: Move): boolean {
+  return wait !== null || priority !== null || labels !== null || request !== undefined
+}
+
+function waitsForChildren(row: EntityRow): boolean {
+  return row.wait === waits.children && row.settled === 0
+}
+
+function applyPools(ledger: Ledger, row: EntityRow, { gives, takes }: Move): void {
+  if (gives.length === 0 && takes.length === 0) return
+  const shares = sharesOf(row)
+  const own = new Set(shares.own ?? [])
+  for (const pool of gives) {
+    if (ledger.pools.give(pool, row.id)) ledger.hint('work')
+    own.delete(pool)
+  }
+  for (const { pool, amount, ceiling } of takes) {
+    ledger.pools.take(pool, row.id, amount, ceiling)
+    own.add(pool)
+  }
+  row.shares = textOfShares({ ...shares, own: [...own] })
+}
+
+/** The entity's own lanes: its standing order first, so that lanes made by the same move follow it. */
+function applyLanes(ledger: Ledger, row: EntityRow, move: Move): void {
+  const { lanes } = ledger
+  if (move.lanes !== null) {
+    const status = statusAfter[move.lanes]
+    for (const own of lanes.of(row.id)) {
+      lanes.change(own, { status, ...(move.lanes === 'go' && { entered: [] }) })
+      follow(ledger, own.id)
+    }
+    if (move.lanes === 'stop') ledger.hint('ended')
+    if (move.lanes === 'go') ledger.hint('work')
+  }
+  for (const name of move.opens) setGate(ledger, row.id, name, 'open')
+  for (const name of move.shuts) setGate(ledger, row.id, name, 'shut')
+  for (const { lane: name, wake } of move.read ?? []) {
+    const own = lanes.find(row.id, name)
+    if (own) lanes.change(own, { seen: wake })
+  }
+}
+
+const statusAfter: Readonly<Record<'rest' | 'stop' | 'go', LaneStatus>> = { rest: 'resting', stop: 'stopped', go: 'going' }
+
+function setGate(ledger: Ledger, parent: number, name: string, gate: 'open' | 'shut'): void {
+  const own = ledger.lanes.make(parent, name)
+  ledger.lanes.change(own, { gate })
+  follow(ledger, own.id)
+  if (gate === 'open') ledger.hint('work')
+}
+
+function follow({ lines, lanes, stagings }: Ledger, lane: number): void {
+  lines.follow(lane, lanes.byId(lane).lane, (staging) => stagings.isOpen(staging))
+}
+

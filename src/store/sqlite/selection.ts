@@ -1,0 +1,179 @@
+import type { EntityId } from '../../entity.ts'
+import type { ClaimRequest, ClaimRun } from '../../store.ts'
+import type { Ledger } from './ledger.ts'
+import { MergedLines } from './line-reader.ts'
+import { type Line, letsThrough, type Run, runKey } from './lines.ts'
+import { type EntityRow, moreOf, waits } from './row.ts'
+
+/** One kind of waiting that the claim serves, in the numbers of the file. */
+export interface Served extends Run {
+  readonly run: ClaimRun
+}
+
+export interface Pick {
+  readonly row: EntityRow
+  readonly served: Served
+}
+
+interface Limit {
+  readonly name: string
+  readonly ceiling: number
+}
+
+/**
+ * What a claim may have, judged row by row as the lines give them. Whatever is stopped is noted with the line in which it
+ * stands aside from now on, so that the next claim does not come across it again.
+ */
+export class Selection {
+  readonly #ledger: Ledger
+  readonly #request: ClaimRequest
+  readonly #now: number
+  readonly #served: readonly Served[]
+  readonly #asides = new Map<EntityId, Line>()
+  /** Something was left unread because enough had been put aside: there may be more to claim. */
+  #cut = false
+
+  constructor(ledger: Ledger, request: ClaimRequest, now: number) {
+    this.#ledger = ledger
+    this.#request = request
+    this.#now = now
+    this.#served = servedOf(ledger, request.runs)
+  }
+
+  get asides(): ReadonlyMap<EntityId, Line> {
+    return this.#asides
+  }
+
+  get cut(): boolean {
+    return this.#cut
+  }
+
+  ordinary(): readonly Pick[] {
+    return this.#pick(this.#served, (line) => line.kind !== 'suspect')
+  }
+
+  /** The first suspects in rank order, of all runs or of one. */
+  suspects(max: number, served: Served | null = null, but: ReadonlySet<EntityId> | null = null): readonly Pick[] {
+    return this.#pick(served ? [served] : this.#served, (line) => line.kind === 'suspect', max, but)
+  }
+
+  #pick(
+    served: readonly Served[],
+    wanted: (line: Line) => boolean,
+    max = Number.POSITIVE_INFINITY,
+    but: ReadonlySet<EntityId> | null = null,
+  ): readonly Pick[] {
+    const { database, lines, limits, pools } = this.#ledger
+    const rowsMax = Math.min(max, this.#request.limit, limits.claimMax)
+    const bytesMax = Math.min(this.#request.bytes, limits.claimBytesMax)
+    const picks: Pick[] = []
+    if (rowsMax < 1) return picks
+    const open = served
+      .filter(({ run }) => run.limit > 0 && (!run.pool || pools.room(run.pool.name, run.pool.ceiling, null) >= 1))
+      .flatMap((tag) => lines.active(tag).filter((line) => wanted(line) && this.#isOpen(line, tag)).map((line) => ({ line, tag })))
+    const merged = new MergedLines(database, open, rowsMax)
+    for (const line of merged.empty) lines.rest(line)
+    const units = new Map<string, number>()
+    const taken = new Map<Served, number>()
+    const isPurging = this.#ledger.purging().size > 0
+    let bytes = 0
+    for (let next = merged.next(); next; next = merged.next()) {
+      const { row, line, tag } = next
+      const { run } = tag
+      if (this.#asides.has(row.id) || but?.has(row.id)) continue
+      if (isPurging && this.#ledger.isPurging(row.id, row.lane)) continue
+      if (run.pool && roomLeft(this.#ledger, units, run.pool, row.id) < 1) {
+        merged.end(tag)
+        continue
+      }
+      const labelled = labelPool(row, run)
+      const isFull = labelled !== null && roomLeft(this.#ledger, units, labelled, row.id) < 1
+      const aside = this.#asideOf(row, line, tag) ?? (isFull ? lines.ofPool(tag, labelled.name) : null)
+      if (aside === line) {
+        // All that stand in this line wait for the same pool, which this claim has just filled.
+        merged.endLine(line)
+        continue
+      }
+      if (aside) {
+        if (this.#asides.size >= limits.asideMax) {
+          this.#cut = true
+          break
+        }
+        this.#asides.set(row.id, aside)
+        continue
+      }
+      // The first is taken whatever its size: it must run some time.
+      const size = Buffer.byteLength(row.data)
+      if (picks.length > 0 && bytes + size > bytesMax) break
+      bytes += size
+      if (run.pool) units.set(run.pool.name, (units.get(run.pool.name) ?? 0) + 1)
+      if (labelled) units.set(labelled.name, (units.get(labelled.name) ?? 0) + 1)
+      picks.push({ row, served: tag })
+      if (picks.length >= rowsMax) break
+      if (served.length > 1 || run.limit < rowsMax) {
+        const count = (taken.get(tag) ?? 0) + 1
+        taken.set(tag, count)
+        if (count >= run.limit) merged.end(tag)
+      }
+    }
+    return picks
+  }
+
+  /** A line of what waits for a full pool is passed by as a whole. */
+  #isOpen(line: Line, { run }: Served): boolean {
+    if (line.pool === null) return true
+    const { poolPer } = run
+    if (poolPer && line.pool.startsWith(`${poolPer.name}/`)) {
+      return this.#ledger.pools.room(line.pool, poolPer.ceiling, null) >= 1
+    }
+    return this.#ledger.pools.hasRoom(line.pool)
+  }
+
+  /** Where the row must stand instead. Null: nothing stops it. */
+  #asideOf(row: EntityRow, line: Line, served: Served): Line | null {
+    const { lanes, lines, holds, pools, dictionary } = this.#ledger
+    const lane = lanes.byId(row.lane)
+    const gated = row.wait === waits.gatedRun
+    if (!letsThrough(lane.lane, gated)) return lines.ofLane(served, lane.id, lane.lane, gated, null)
+    if (row.suspect > 0 && line.kind !== 'suspect') return lines.suspects(served)
+    if (holds.standing(this.#now).length > 0) {
+      const { machine } = served.run
+      const labels = [row.label0, row.label1, row.label2, row.label3]
+      const state = dictionary.text(row.state)
+      const held = { id: row.id, machine, state, parent: lane.lane.parent, labels }
+      const [hold] = holds.over(held, served.run.holdable, dictionary.labelNames, this.#now)
+      if (hold) return lines.ofHold(served, hold.id)
+    }
+    if (row.more !== null) {
+      const { pool } = moreOf(row)
+      if (pool !== undefined && !pools.hasRoom(pool)) return lines.ofPool(served, pool)
+    }
+    return null
+  }
+}
+
+/** Runs of machines and states that the file has never seen have nothing to claim. */
+function servedOf(ledger: Ledger, runs: readonly ClaimRun[]): readonly Served[] {
+  const served = new Map<string, Served>()
+  for (const run of runs) {
+    const machine = ledger.dictionary.machineIfKnown(run.machine, run.version)
+    const state = ledger.dictionary.wordIfKnown(run.state)
+    const edge = run.edge === null ? 0 : ledger.dictionary.wordIfKnown(run.edge)
+    if (!machine || state === null || edge === null) continue
+    const one: Served = { machine: machine.id, state, edge, run }
+    if (!served.has(runKey(one))) served.set(runKey(one), one)
+  }
+  return [...served.values()]
+}
+
+/** The pool of this entity's label value, where the run is limited by one. */
+export function labelPool(row: EntityRow, { poolPer }: ClaimRun): Limit | null {
+  if (!poolPer) return null
+  const value = [row.label0, row.label1, row.label2, row.label3][poolPer.position]
+  return value === null || value === undefined ? null : { name: `${poolPer.name}/${value}`, ceiling: poolPer.ceiling }
+}
+
+/** What is left of a pool after what this claim is about to take. */
+function roomLeft(ledger: Ledger, units: ReadonlyMap<string, number>, { name, ceiling }: Limit, id: EntityId): number {
+  return ledger.pools.room(name, ceiling, id) - (units.get(name) ?? 0)
+}

@@ -1,0 +1,245 @@
+import fc from 'fast-check'
+import { systemClock } from '../../clock.ts'
+
+/**
+ * Random programs of store verbs. A step names entities, workers and holds by position among those that are known when it
+ * is played, so that any part of a program is a program: a failure shrinks to the few steps that matter.
+ */
+export type Step =
+  | { readonly do: 'create'; readonly births: readonly BirthPlan[] }
+  | { readonly do: 'register'; readonly leaseMs: number }
+  | { readonly do: 'renew'; readonly worker: number }
+  | {
+      readonly do: 'claim'
+      readonly worker: number
+      readonly limit: number
+      readonly pooled: 'none' | 'one' | 'label'
+      readonly holdable: boolean
+    }
+  | { readonly do: 'commit'; readonly moves: readonly MovePlan[]; readonly repeat: boolean }
+  | { readonly do: 'release'; readonly kind: ReleaseKind; readonly worker: number; readonly entity: number }
+  | { readonly do: 'advance'; readonly durationMs: number }
+  /** Every worker dies, the sweeper finds them, and a new one comes. */
+  | { readonly do: 'crash' }
+  | { readonly do: 'hold'; readonly scope: HoldPlan; readonly entity: number; readonly durationMs: number | null }
+  | { readonly do: 'lift'; readonly hold: number }
+  | { readonly do: 'purge'; readonly entity: number; readonly limit: number }
+  /** Two processes at once. Which of them comes first is anybody's guess, so no two stores need to agree on it. */
+  | { readonly do: 'together'; readonly steps: readonly [Step, Step] }
+
+export interface BirthPlan {
+  readonly state: 'ready' | 'parked' | 'timed' | 'done'
+  readonly collection: 'maps' | 'books'
+  readonly priority: number
+  readonly key: string | null
+  readonly delayMs: number
+  readonly pool: boolean
+}
+
+export interface MovePlan {
+  readonly act: Act
+  readonly entity: number
+  /** Among whom the entity is picked: those that were leased when last seen, or have children, if there are any. */
+  readonly whom: 'anyone' | 'leased' | 'parent'
+  /** Whose proof: 0 is the row as it is now, n the one that was seen n changes before. */
+  readonly age: number
+  /** By the lease, if there is one, or from outside. */
+  readonly outside: boolean
+  readonly lane: 'a' | 'b'
+  readonly ordinal: number
+  readonly count: number
+  readonly gated: boolean
+  readonly forParent: boolean
+  readonly amount: number
+  readonly delayMs: number
+  /** The decision knew the holds of the moment, none, or did not ask. */
+  readonly holds: 'known' | 'none' | 'unasked'
+}
+
+/** What a move is about. The last three are impossible and must be refused. */
+export const acts = [
+  'done',
+  'fail',
+  'retry',
+  'poll',
+  'onward',
+  'checkpoint',
+  'rank',
+  'relabel',
+  'reopen',
+  'park',
+  'await',
+  'look',
+  'close',
+  'spawn',
+  'stage',
+  'publish',
+  'rest',
+  'stop',
+  'go',
+  'open',
+  'shut',
+  'take',
+  'give',
+  'request',
+  'oversized',
+  'keep_settled',
+  'twice',
+] as const
+
+export type Act = (typeof acts)[number]
+
+export type ReleaseKind = 'give_back' | 'all_but' | 'timed_out' | 'retire' | 'dead'
+
+export type HoldPlan = 'label' | 'state' | 'entity' | 'parent'
+
+const position = fc.nat({ max: 1_000 })
+
+const birth: fc.Arbitrary<BirthPlan> = fc.record({
+  state: fc.constantFrom('ready', 'ready', 'ready', 'parked', 'timed', 'done'),
+  collection: fc.constantFrom('maps', 'books'),
+  priority: fc.integer({ min: -1, max: 2 }),
+  key: fc.option(fc.constantFrom('k1', 'k2', 'k3'), { freq: 4 }),
+  delayMs: fc.constantFrom(0, 0, 0, 50),
+  pool: fc.boolean(),
+})
+
+/** Work and its ends come up more often than the rest: without them programs would only pile up. */
+const act: fc.Arbitrary<Act> = fc.oneof(
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom<Act>(
+      'done',
+      'fail',
+      'retry',
+      'poll',
+      'onward',
+      'spawn',
+      'stage',
+      'publish',
+      'take',
+      'await',
+    ),
+  },
+  { weight: 1, arbitrary: fc.constantFrom(...acts) },
+)
+
+const move: fc.Arbitrary<MovePlan> = fc.record({
+  act,
+  entity: position,
+  whom: fc.constantFrom('anyone', 'leased', 'leased', 'parent'),
+  age: fc.constantFrom(0, 0, 0, 0, 0, 1, 2),
+  outside: fc.constantFrom(false, false, true),
+  lane: fc.constantFrom('a', 'b'),
+  ordinal: fc.nat({ max: 4 }),
+  count: fc.integer({ min: 1, max: 3 }),
+  gated: fc.constantFrom(false, false, true),
+  forParent: fc.boolean(),
+  amount: fc.integer({ min: 1, max: 3 }),
+  delayMs: fc.constantFrom(0, 0, 30),
+  holds: fc.constantFrom('known', 'none', 'unasked'),
+})
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant('create'), births: fc.array(birth, { minLength: 1, maxLength: 3 }) }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('register'), leaseMs: fc.constantFrom(100, 1_000) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('renew'), worker: position }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('claim'),
+      worker: position,
+      limit: fc.constantFrom(1, 2, 3, 100),
+      pooled: fc.constantFrom('none', 'none', 'one', 'label'),
+      holdable: fc.boolean(),
+    }),
+  },
+  {
+    weight: 12,
+    arbitrary: fc.record({
+      do: fc.constant('commit'),
+      moves: fc.oneof(fc.tuple(move), fc.array(move, { minLength: 1, maxLength: 4 })),
+      repeat: fc.constantFrom(false, false, false, true),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('release'),
+      kind: fc.constantFrom<ReleaseKind>('give_back', 'all_but', 'timed_out', 'retire', 'dead', 'dead'),
+      worker: position,
+      entity: position,
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('crash') }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('advance'), durationMs: fc.constantFrom(1, 30, 100, -50) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('hold'),
+      scope: fc.constantFrom<HoldPlan>('label', 'state', 'entity', 'parent'),
+      entity: position,
+      durationMs: fc.option(fc.constantFrom(40, 100)),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('lift'), hold: position }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('purge'), entity: position, limit: fc.constantFrom(1, 2, 100) }),
+  },
+)
+
+/** A worker and some work to begin with: a program that starts from nothing spends half its steps on nothing. */
+const work: BirthPlan = { state: 'ready', collection: 'maps', priority: 0, key: null, delayMs: 0, pool: false }
+const opening: readonly Step[] = [
+  { do: 'register', leaseMs: 1_000 },
+  { do: 'create', births: [work, { ...work, collection: 'books' }, work, { ...work, priority: 1 }, work] },
+]
+
+export function programs(stepsMax: number): fc.Arbitrary<readonly Step[]> {
+  return fc.array(step, { minLength: 1, maxLength: stepsMax, size: 'max' }).map((steps) => [...opening, ...steps])
+}
+
+export interface RunOptions {
+  /** How many programs are played at most. */
+  readonly programs?: number
+  /** Steps of the longest program. */
+  readonly stepsMax?: number
+  /** No new program is begun after this time. */
+  readonly budgetMs?: number
+  /** Replays what a failure printed. */
+  readonly seed?: number
+  readonly path?: string
+}
+
+/** Once a program failed, this much time is spent on finding a smaller one that does. */
+const shrinkMs = 20_000
+
+/** Plays programs until one fails, then the smallest one that still does. The failure tells seed and path. */
+export async function playPrograms(
+  options: RunOptions,
+  play: (program: readonly Step[]) => Promise<void>,
+): Promise<void> {
+  const { programs: numRuns = 400, stepsMax = 60, budgetMs = 8_000, seed, path } = options
+  const { now } = systemClock()
+  let end = now() + budgetMs
+  let failed = false
+  const property = fc.asyncProperty(programs(stepsMax), async (program) => {
+    if (now() > end) return
+    try {
+      await play(program)
+    } catch (error) {
+      if (!failed) end = now() + shrinkMs
+      failed = true
+      throw error
+    }
+  })
+  await fc.assert(property, {
+    numRuns,
+    ...(seed === undefined ? {} : { seed }),
+    ...(path === undefined ? {} : { path }),
+  })
+}

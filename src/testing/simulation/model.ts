@@ -1,0 +1,193 @@
+import type { Entity, EntityId } from '../../entity.ts'
+import type { MoveRecord } from '../../event.ts'
+import { isSettled, type Machine } from '../../machine.ts'
+
+/** What is known of one entity: told by the feed of births and moves alone, beside what its row last said. */
+export interface Known {
+  readonly id: EntityId
+  readonly machine: Machine
+  readonly parent: EntityId | null
+  readonly lane: string
+  readonly source: EntityId | null
+  readonly ordinal: number | null
+  state: string
+  seq: number
+  generation: number
+  settled: boolean
+  /** Of the last move. */
+  epoch: number
+  /** Every epoch that was given out, and to whom. */
+  readonly issued: Map<number, string>
+  /** The generation in which it was settled last; -1: in none. */
+  settledIn: number
+  /** As the store showed it last. */
+  row: Entity
+}
+
+/** One lane as it must be, counted from births and moves. */
+export interface Tally {
+  readonly counts: Map<string, number>
+  total: number
+  open: number
+}
+
+export interface KnownWorker {
+  readonly id: number
+  readonly owner: string
+  expiresAt: number
+}
+
+/**
+ * The second book: everything that the store should hold, written down from the order of its commits, by other code than
+ * its own. Whatever the store says is compared with this.
+ */
+export class Model {
+  readonly #machines: ReadonlyMap<string, Machine>
+  readonly #known = new Map<EntityId, Known>()
+  readonly #ids: EntityId[] = []
+  readonly #children = new Map<EntityId, Set<EntityId>>()
+  readonly #spawned = new Map<EntityId, Map<number, EntityId>>()
+  readonly #lanes = new Map<EntityId | null, Map<string, Tally>>()
+  /** What a source wrote in checkpoints and has not published: unseen so far. */
+  readonly staged = new Map<EntityId, Set<number>>()
+  /** Gates that some parent's move has opened, as `parent/lane`. */
+  readonly opened = new Set<string>()
+  readonly workers = new Map<number, KnownWorker>()
+  readonly purged = new Set<EntityId>()
+  /** Roots of which a part may be gone already. */
+  readonly purging = new Set<EntityId>()
+  /** How often each request of a person stands in a history. */
+  readonly requests = new Map<string, number>()
+  /** How often a join was passed, by entity, generation and edge. */
+  readonly joins = new Map<string, number>()
+
+  constructor(machines: readonly Machine[]) {
+    this.#machines = new Map(machines.map((machine) => [machine.name, machine]))
+  }
+
+  get all(): Iterable<Known> {
+    return this.#known.values()
+  }
+
+  get size(): number {
+    return this.#known.size
+  }
+
+  machine(name: string): Machine | undefined {
+    return this.#machines.get(name)
+  }
+
+  find(id: EntityId): Known | undefined {
+    return this.#known.get(id)
+  }
+
+  /** One of those that there ever were; undefined where that one is gone. */
+  pick(random: { below(end: number): number }): Known | undefined {
+    return this.#ids.length === 0 ? undefined : this.#known.get(this.#ids[random.below(this.#ids.length)]!)
+  }
+
+  childrenOf(parent: EntityId): readonly Known[] {
+    return [...(this.#children.get(parent) ?? [])].flatMap((id) => this.#known.get(id) ?? [])
+  }
+
+  spawnedBy(source: EntityId): ReadonlyMap<number, EntityId> {
+    return this.#spawned.get(source) ?? none
+  }
+
+  tally(parent: EntityId | null, lane: string): Tally | undefined {
+    return this.#lanes.get(parent)?.get(lane)
+  }
+
+  lanesOf(parent: EntityId | null): ReadonlyMap<string, Tally> {
+    return this.#lanes.get(parent) ?? noTallies
+  }
+
+  isPurging(known: Known): boolean {
+    if (this.purging.size === 0) return false
+    for (let above: Known | undefined = known; above; ) {
+      if (this.purging.has(above.id)) return true
+      above = above.parent === null ? undefined : this.#known.get(above.parent)
+    }
+    return false
+  }
+
+  /** An entity was born, and is seen from now on. */
+  bear(row: Entity, machine: Machine): Known {
+    const { id, parent, lane, source, ordinal, born } = row
+    const settled = isSettled(machine, born)
+    const known: Known = {
+      id, machine, parent, lane, source, ordinal, row, settled,
+      state: born, seq: 0, generation: 0, epoch: 0, issued: new Map(), settledIn: settled ? 0 : -1,
+    }
+    this.#known.set(id, known)
+    this.#ids.push(id)
+    if (parent !== null) setOf(this.#children, parent).add(id)
+    if (source !== null && ordinal !== null) {
+      const ordinals = this.#spawned.get(source)
+      if (ordinals) ordinals.set(ordinal, id)
+      else this.#spawned.set(source, new Map([[ordinal, id]]))
+      this.staged.get(source)?.delete(ordinal)
+    }
+    this.#count(known, 1)
+    return known
+  }
+
+  /** A move was made. */
+  apply(known: Known, record: MoveRecord): void {
+    this.#count(known, -1)
+    const wasSettled = known.settled
+    known.state = record.hops.at(-1)!.to
+    known.settled = isSettled(known.machine, known.state)
+    known.seq = record.seq
+    known.generation = record.generation
+    known.epoch = record.epoch
+    if (known.settled && (!wasSettled || known.settledIn !== record.generation)) known.settledIn = record.generation
+    this.#count(known, 1)
+    if (record.requestId !== null && record.cause !== 'respawn') {
+      this.requests.set(record.requestId, (this.requests.get(record.requestId) ?? 0) + 1)
+    }
+  }
+
+  /** Retention took it. A lane goes with its parent; the lane of the roots goes on without this one. */
+  forget(known: Known): void {
+    if (known.parent === null) this.#count(known, -1)
+    this.#known.delete(known.id)
+    this.purged.add(known.id)
+    this.purging.delete(known.id)
+    if (known.parent !== null) this.#children.get(known.parent)?.delete(known.id)
+    this.#children.delete(known.id)
+    this.#spawned.delete(known.id)
+    this.#lanes.delete(known.id)
+    this.staged.delete(known.id)
+  }
+
+  #count(known: Known, times: number): void {
+    let lanes = this.#lanes.get(known.parent)
+    if (!lanes) {
+      lanes = new Map()
+      this.#lanes.set(known.parent, lanes)
+    }
+    let tally = lanes.get(known.lane)
+    if (!tally) {
+      tally = { counts: new Map(), total: 0, open: 0 }
+      lanes.set(known.lane, tally)
+    }
+    const count = (tally.counts.get(known.state) ?? 0) + times
+    if (count === 0) tally.counts.delete(known.state)
+    else tally.counts.set(known.state, count)
+    tally.total += times
+    if (!known.settled) tally.open += times
+  }
+}
+
+const none: ReadonlyMap<number, EntityId> = new Map()
+const noTallies: ReadonlyMap<string, Tally> = new Map()
+
+function setOf<K, V>(sets: Map<K, Set<V>>, key: K): Set<V> {
+  let set = sets.get(key)
+  if (!set) {
+    set = new Set()
+    sets.set(key, set)
+  }
+  return set
+}

@@ -1,0 +1,147 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Evidence, StoreDump } from './evidence.ts'
+import { readJournals } from './journal.ts'
+import { type ChildOrder, crashLimits, dumpName } from './order.ts'
+import { bigEvery } from './plan.ts'
+import type { Random } from './random.ts'
+import type { Scene } from './scene.ts'
+import type { TestProcess } from './test-process.ts'
+import type { TrapPoint } from './trap.ts'
+
+/** One way for a process to die. */
+export type Death =
+  /** By its own hand, at a named point. */
+  | { readonly kind: 'trap'; readonly point: TrapPoint; readonly nth: number }
+  /** From outside, so long after it began to work. */
+  | { readonly kind: 'random'; readonly afterMs: number }
+  /** From outside, so long after it was started: it may not even have opened the file. */
+  | { readonly kind: 'start'; readonly afterMs: number }
+  /** Stopped past its lease while another process takes over, then let go on as if nothing had been; both are killed at last. */
+  | { readonly kind: 'zombie'; readonly afterMs: number; readonly overlapMs: number }
+
+const program = new URL('./child.ts', import.meta.url)
+
+/** A trap that is not passed by then never will be: the process is killed from outside instead. */
+const trapMs = 1_500
+const upMs = 15_000
+
+/** Points that only a fan-out in checkpoints passes. */
+const bigPoints: ReadonlySet<TrapPoint> = new Set([
+  'stage:before',
+  'stage:after',
+  'publish:before',
+  'publish:after',
+  'checkpoint:after',
+])
+
+/** Kills process after process on one file, so that damage would add up; then lets one live, and collects the evidence. */
+export class Campaign {
+  readonly folder: string
+  readonly kills: Record<Death['kind'], number> = { trap: 0, random: 0, start: 0, zombie: 0 }
+  readonly #scene: Scene
+  readonly #random: Random
+  #children = 0
+  #range = 0
+
+  constructor(scene: Scene, name: string, random: Random) {
+    this.#scene = scene
+    this.#random = random
+    this.folder = scene.place(name)
+  }
+
+  get killed(): number {
+    return Object.values(this.kills).reduce((sum, count) => sum + count, 0)
+  }
+
+  /** How often each point killed a process. */
+  hits(): ReadonlyMap<string, number> {
+    const points = readJournals(this.folder).flatMap((note) => (note.kind === 'kill' ? note.point : []))
+    return new Map([...Map.groupBy(points, (point) => point)].map(([point, hits]) => [point, hits.length]))
+  }
+
+  async kill(death: Death): Promise<void> {
+    switch (death.kind) {
+      case 'trap': {
+        const child = this.#start(death)
+        await this.#whenOver(child, upMs, trapMs)
+        return this.#bury(child, 'trap')
+      }
+      case 'random': {
+        const child = this.#start(death)
+        await child.line(/^up$/, upMs)
+        await pause(death.afterMs)
+        return this.#bury(child, 'random')
+      }
+      case 'start': {
+        const child = this.#start(death)
+        await pause(death.afterMs)
+        return this.#bury(child, 'start')
+      }
+      case 'zombie':
+        return this.#resurrect(death.afterMs, death.overlapMs)
+      default:
+        return death satisfies never
+    }
+  }
+
+  /** A clean process submits again what was ever begun, waits until all is settled, and writes down the store. */
+  async settle(): Promise<Evidence> {
+    const order: ChildOrder = {
+      name: 'settle',
+      folder: this.folder,
+      task: 'settle',
+      ranges: [],
+      trap: null,
+      cancels: false,
+    }
+    await this.#scene.start(program, order).success(60_000)
+    const dump = JSON.parse(readFileSync(join(this.folder, dumpName), 'utf8')) as StoreDump
+    return { ...dump, notes: readJournals(this.folder) }
+  }
+
+  #start(death: Death): TestProcess {
+    const trap = death.kind === 'trap' ? { point: death.point, nth: death.nth } : null
+    if (trap && bigPoints.has(trap.point)) this.#range = Math.ceil(this.#range / bigEvery) * bigEvery
+    const ranges = this.#range === 0 ? [0] : [this.#range - 1, this.#range]
+    this.#range += 1
+    this.#children += 1
+    const order: ChildOrder = {
+      name: `child-${this.#children}`,
+      folder: this.folder,
+      task: 'work',
+      ranges,
+      trap,
+      cancels: trap?.point.startsWith('action') || this.#random.chance(0.5),
+    }
+    return this.#scene.start(program, order)
+  }
+
+  async #whenOver(child: TestProcess, upWithinMs: number, thenMs: number): Promise<void> {
+    if ((await child.line(/^up$/, upWithinMs)) === null) return
+    await Promise.race([child.ended(), pause(thenMs, undefined, { ref: false })])
+  }
+
+  async #resurrect(afterMs: number, overlapMs: number): Promise<void> {
+    const zombie = this.#start({ kind: 'zombie', afterMs, overlapMs })
+    await zombie.line(/^up$/, upMs)
+    await pause(afterMs)
+    zombie.signal('SIGSTOP')
+    const other = this.#start({ kind: 'zombie', afterMs, overlapMs })
+    await pause(crashLimits.leaseMs * 1.75)
+    zombie.signal('SIGCONT')
+    await other.line(/^up$/, upMs)
+    await pause(overlapMs)
+    await this.#bury(zombie, 'zombie')
+    await this.#bury(other, 'zombie')
+  }
+
+  async #bury(child: TestProcess, kind: Death['kind']): Promise<void> {
+    child.signal('SIGKILL')
+    const { code, signal, errors } = await child.ended()
+    if (signal !== 'SIGKILL')
+      throw new Error(`A process that was to be killed ended by itself with ${signal ?? code}:\n${errors}`)
+    this.kills[kind] += 1
+  }
+}

@@ -1,0 +1,6 @@
+import type { Bug } from './bug.ts'
+import { laneBugs } from './lane-bugs.ts'
+import { leaseBugs } from './lease-bugs.ts'
+import { ruleBugs } from './rule-bugs.ts'
+
+export const bugs: readonly Bug[] = [...leaseBugs, ...laneBugs, ...ruleBugs]
