@@ -13,7 +13,11 @@ export interface Control {
   machines(): Promise<readonly Machine[]>
   /** A new root of the machine's newest version. The same key gives the same entity, also in a race. */
   submit(machine: string, data: unknown, options?: SubmitOptions): Promise<Submitted>
-  submitMany(machine: string, items: readonly SubmitItem[], options?: Pick<SubmitOptions, 'actor' | 'version'>): Promise<readonly Submitted[]>
+  submitMany(
+    machine: string,
+    items: readonly SubmitItem[],
+    options?: Pick<SubmitOptions, 'actor' | 'version'>,
+  ): Promise<readonly Submitted[]>
   get(id: EntityId): Promise<Detail>
   list(filter: ListFilter): Promise<ListPage>
   /** Every hop, oldest first. */
@@ -28,7 +32,11 @@ export interface Control {
   settled(id: EntityId, timeoutMs?: number): Promise<Detail | null>
   act(id: EntityId, action: string, options?: ActOptions): Promise<ActResult>
   /** An act on many is an entity of machine `walk`: this counts, and starts it with `confirm`. */
-  actOnMany(filter: ListFilter, action: string, options?: ActOptions & { readonly confirm?: boolean }): Promise<ManyResult>
+  actOnMany(
+    filter: ListFilter,
+    action: string,
+    options?: ActOptions & { readonly confirm?: boolean },
+  ): Promise<ManyResult>
   hold(scope: HoldScope, options: HoldOptions): Promise<Hold>
   release(hold: number, actor?: Partial<Actor>): Promise<void>
   holds(): Promise<readonly Hold[]>
@@ -73,7 +81,12 @@ export interface Detail extends Omit<Entity, 'data' | 'progress' | 'checkpoint'>
   readonly title: string
   /** Removed by retention: only this tombstone is left. */
   readonly purged: boolean
-  readonly actions: readonly { readonly action: string; readonly to: string; readonly warning: string | null; readonly refusal: string | null }[]
+  readonly actions: readonly {
+    readonly action: string
+    readonly to: string
+    readonly warning: string | null
+    readonly refusal: string | null
+  }[]
 }
 
 export interface ListFilter extends Omit<Filter, 'limit'> {
@@ -153,8 +166,22 @@ export interface Explanation {
   readonly id: EntityId
   readonly state: string
   readonly kind:
-    | 'final' | 'settled' | 'running' | 'ready' | 'scheduled' | 'retrying' | 'held' | 'gated' | 'full' | 'children'
-    | 'parent_ended' | 'timer' | 'person' | 'no_worker' | 'suspect' | 'purging'
+    | 'final'
+    | 'settled'
+    | 'running'
+    | 'ready'
+    | 'scheduled'
+    | 'retrying'
+    | 'held'
+    | 'gated'
+    | 'full'
+    | 'children'
+    | 'parent_ended'
+    | 'timer'
+    | 'person'
+    | 'no_worker'
+    | 'suspect'
+    | 'purging'
   readonly sentence: string
   readonly facts: Readonly<Record<string, unknown>>
 }

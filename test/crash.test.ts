@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Campaign, type Death } from './crash/campaign.ts'
+import { Campaign, type Death, warmUp } from './crash/campaign.ts'
 import { check } from './crash/checker.ts'
 import { crashExpectations } from './crash/expectations.ts'
 import { Random } from './crash/random.ts'
@@ -44,6 +44,7 @@ test('nothing acknowledged is lost and nothing is done twice, whenever processes
     (_, index) => new Campaign(scene, `file-${index}`, new Random(seed + index)),
   )
   const plans = planDeaths(random, campaigns.length)
+  await warmUp(scene)
   const startedAt = performance.now()
   const complaints: string[] = []
   try {

@@ -1,9 +1,11 @@
 import { decide } from '../decide.ts'
 import type { Entity, Request } from '../entity.ts'
-import { isSluiceError, messageOf } from '../errors.ts'
+import { isSluiceError, messageOf, SluiceError } from '../errors.ts'
 import type { Facts } from '../implementation.ts'
 import type { Lane } from '../lane.ts'
+import { edgeNamed } from '../machine.ts'
 import type { Actor, Move } from '../store.ts'
+import type { Edge } from '../transition.ts'
 import { childrenOf } from './births.ts'
 import { moveOf } from './moves.ts'
 import type { Services } from './services.ts'
@@ -121,6 +123,11 @@ function actionMove(
     facts,
     limits.hopsMax,
   )
+  checkRole(
+    decision.request ?? edgeNamed(implementation.machine, entity.state, decision.hops[0]?.transition ?? action),
+    entity,
+    actor,
+  )
   const request: Request | null = decision.request && {
     edge: decision.request.name,
     actor: actor.actor,
@@ -152,4 +159,16 @@ async function lanesOf(services: Services, entities: readonly Entity[]): Promise
     else lanes.set(lane.parent, [lane])
   }
   return lanes
+}
+
+const rankByRole: Readonly<Record<string, number>> = { submitter: 0, operator: 1, admin: 2 }
+
+/** Whoever asks in a role must have the edge's role, or a higher one. The engine itself acts in none. */
+function checkRole({ name, role: needed }: Edge, { id, machine }: Entity, { role }: Actor): void {
+  if (role === null || (rankByRole[role] ?? -1) >= (rankByRole[needed] ?? 0)) return
+  throw new SluiceError('forbidden', `${name} of ${machine} ${id} is for the role ${needed}; ${role} may not.`, {
+    id,
+    role,
+    needed,
+  })
 }

@@ -244,9 +244,9 @@ async function actOnChildren(
       action,
       {
         actor: context.actor ?? `${parent.machine} ${parent.id}`,
-        role: null,
+        role: parent.request?.role ?? 'engine',
         reason: `${action} asked for by ${parent.machine} ${parent.id}`,
-        requestId: null,
+        requestId: parent.request?.requestId ?? context.idempotencyKey,
       },
       input,
     )

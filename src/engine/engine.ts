@@ -67,6 +67,7 @@ export class Engine {
     if (this.#state !== 'new') return
     this.#state = 'started'
     await this.prepare()
+    if (this.#isStopped()) return
     this.#unlisten = this.#services.store.signals?.((signal) => this.#hear(signal)) ?? (() => {})
     await this.#worker.start()
     this.#sweeper.start()
@@ -80,6 +81,10 @@ export class Engine {
     await this.#worker.stop()
     this.#unlisten()
     this.#services.completer.end()
+  }
+
+  #isStopped(): boolean {
+    return this.#state === 'stopped'
   }
 
   #hear(signal: Signal): void {

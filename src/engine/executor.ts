@@ -54,11 +54,13 @@ export class Executor {
     if (!edge) return this.#finish(work, decideIdle(implementation, entity, facts), null)
     const occurrence = await this.#run(work, edge, data)
     if (running.dropped) return null
+    // Told to end by a process that stops, it did not get through: that is no failure. The lease goes back as it came, and the attempt with it.
+    if (running.aborted && occurrence.cause === 'retry') return null
     const decision = this.#decide(work, data, occurrence)
     const carried = joinDecisions(work.carried, decision)
     if (!decision.runs) return this.#finish(work, carried, occurrence.cause === 'done' ? work.context : null)
     // An inline edge: its processor runs next, and nothing is written in between.
-    running.begin(this.#services.clock.now(), policyOf(implementation.machine, decision.runs.processor).timeoutMs)
+    running.begin(this.#services.store.time(), policyOf(implementation.machine, decision.runs.processor).timeoutMs)
     return {
       ...work,
       entity: { ...entity, state: decision.state, generation: decision.generation, request: null },
@@ -71,10 +73,11 @@ export class Executor {
   async #run(work: Work, edge: Edge, data: unknown): Promise<Occurrence> {
     const { running, attempts } = work
     const { implementation } = running.run
+    const processor = edge.processor === undefined ? undefined : implementation.processors[edge.processor]
+    // Nothing runs, so nothing can go wrong: attempts that accidents have spent do not matter, and there may be no edge to fail by.
+    if (!processor) return { cause: 'done', edge }
     const policy = policyOf(implementation.machine, edge.processor)
     if (attempts > policy.attemptsMax) return spent(work, policy.attemptsMax)
-    const processor = edge.processor === undefined ? undefined : implementation.processors[edge.processor]
-    if (!processor) return { cause: 'done', edge }
     work.context = await this.#context(work, edge, data)
     return occurrenceOf(edge, await outcomeOf(processor, work.context))
   }
@@ -172,7 +175,7 @@ export class Executor {
       case 'held':
         return this.#held(work, decision, context, verdict.holds)
       case 'full':
-        return this.#wait(work, { for: 'run', at: this.#services.store.time(), pool: verdict.pool })
+        return this.#waitForRoom(work, move, verdict.pool)
       case 'refused':
         return this.#fail(work, verdict.message)
       default:
@@ -184,9 +187,20 @@ export class Executor {
    * 'stale': usually the lease is over, and another's result stands; ours is dropped, never merged. But a move over children
    * is also stale if they have changed since: then the lease still holds, and the entity waits to be judged anew.
    */
-  async #reconsider(work: Work, move: Move): Promise<Work | null> {
-    if (!move.read) return null
-    return this.#wait(work, { for: 'children', at: this.#services.store.time() }, null)
+  async #reconsider(work: Work, move: Move): Promise<null> {
+    if (move.read) return this.#wait(work, { for: 'children', at: this.#services.store.time() }, null)
+    this.#worker.doubt()
+    return null
+  }
+
+  /**
+   * Claimable again when the pool has room for one. Whoever needs more than that may find too little every time, while
+   * others hold the rest for long: it asks again with a pause, not as fast as it can.
+   */
+  #waitForRoom(work: Work, move: Move, pool: string): Promise<null> {
+    const { store, limits } = this.#services
+    const amount = move.takes.find((take) => take.pool === pool)?.amount ?? 1
+    return this.#wait(work, { for: 'run', at: store.time() + (amount > 1 ? limits.pollMs : 0), pool })
   }
 
   /** Ends the lease without a hop; all that was done in memory is dropped. */
@@ -199,7 +213,16 @@ export class Executor {
       attempts: 'back',
       ...(request === null ? { request: null } : {}),
     }
-    await this.#services.completer.commit(move)
+    return this.#commitLast(move)
+  }
+
+  /** Whatever it is answered, the run is over. */
+  async #commitLast(move: Move): Promise<null> {
+    const verdict = await this.#services.completer.commit(move)
+    if (verdict.kind === 'saved') return null
+    this.#worker.doubt()
+    if (verdict.kind !== 'stale')
+      this.#services.log.error({ entity: move.id, verdict }, 'the end of a run was not saved')
     return null
   }
 
@@ -211,7 +234,6 @@ export class Executor {
     holds: readonly Hold[],
   ): Promise<Work | null> {
     const known = holds.map((hold) => hold.id)
-    const { implementation } = work.running.run
     const again = this.#redecide(work, holds) ?? decision
     const attempt = this.#tryMove(work, again, {
       keep: false,
@@ -222,9 +244,7 @@ export class Executor {
     const verdict = await this.#services.completer.commit(attempt.move)
     // Another hold in this very moment: known holds only grow, so this ends.
     if (verdict.kind === 'held') return this.#held(work, decision, context, [...holds, ...verdict.holds])
-    if (verdict.kind === 'refused')
-      this.#services.log.error({ entity: work.entity.id, machine: implementation.machine.name }, verdict.message)
-    return null
+    return this.#after(work, again, context, attempt.move, verdict, null)
   }
 
   /** Another `done` edge of the claimed state, chosen now that the hold is known. Null: the same edge. */
@@ -271,8 +291,7 @@ export class Executor {
       this.#services.log.error({ entity: work.entity.id, machine: implementation.machine.name }, attempt.failure)
       return null
     }
-    await this.#services.completer.commit(attempt.move)
-    return null
+    return this.#commitLast(attempt.move)
   }
 
   #tryMove(work: Work, decision: Decision, options: MoveParts): { move: Move } | { failure: string } {
@@ -338,6 +357,8 @@ export interface ExecutorWorker {
   goOn(running: Running, run: Run): void
   /** The processor is through; only the commit is awaited. */
   returned(running: Running): void
+  /** A run ended and was not saved: the store may still keep its lease for this worker. */
+  doubt(): void
 }
 
 /** One claimed entity on its way through states. */

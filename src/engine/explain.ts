@@ -67,7 +67,7 @@ function ended({ entity, machine, now, actions }: Situation): Answer | null {
   }
   const open = openActions(actions)
   const facts = { since: changedAt, reason, error, purgeAt, actions: open }
-  const because = reason === null ? '' : `, because: ${reason}`
+  const because = reason === null ? '' : `, because: ${reason.replace(/\.$/, '')}`
   const since = `${nameIt(entity)} is ${entity.state} since ${timeText(changedAt)}${because}`
   if (machine && isFinal(machine, entity.state)) {
     return { kind: 'final', sentence: `${since}. That is final: nothing more happens.`, facts }
@@ -198,7 +198,7 @@ function later({ entity, run, now }: Situation, wait: RunWait): Answer | null {
   const when = `at ${timeText(wait.at)} (in ${durationText(wait.at - now)})`
   if (entity.attempts === 0)
     return { kind: 'scheduled', sentence: `${nameIt(entity)} is scheduled to run ${when}.`, facts }
-  const because = entity.error === null ? '' : ` The last one ended with: ${entity.error}`
+  const because = entity.error === null ? '' : ` The last one ended with: ${entity.error.replace(/\.$/, '')}.`
   const sentence = `${nameIt(entity)} is tried again ${when}: ${attemptText(entity.attempts + 1, attemptsMax)}.${because}`
   return { kind: 'retrying', sentence, facts }
 }

@@ -394,10 +394,11 @@ test('a create that is never answered ends in one error that says what to do', a
   await assert.rejects(control.submit('parcel', rome), refuses('internal', /nobody is there.*same key/))
 })
 
-test('what retention removed is still answered for', async () => {
+test('what retention removed is still answered for', async (t) => {
   const store = memoryStore({ limits })
   const engine = engineOn(store)
   const { control } = engine
+  t.after(() => engine.stop())
   await engine.start()
   const { id } = await control.submit('parcel', rome, { key: 'once' })
   await control.settled(id, 10_000)
@@ -408,7 +409,6 @@ test('what retention removed is still answered for', async () => {
   assert.match((await control.explain(id)).sentence, /removed by retention/)
   assert.deepEqual(await control.submit('parcel', rome, { key: 'once' }), { id, existing: true })
   await assert.rejects(control.act(id, 'cancel'), refuses('conflict', /removed by retention/))
-  await engine.stop()
 })
 
 /** Waits until the entity is in this state, by watching it. */

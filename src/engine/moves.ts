@@ -34,6 +34,9 @@ export function moveOf(
   const data = decision.data === undefined ? undefined : checkData(machine, decision.data)
   const keep = options.keep ?? false
   const goesOn = keep || decision.wait.for === 'run'
+  // What belongs to a state ends with it. Hop-less changes raise neither number, so whoever moves an entity from outside may have read
+  // it before they were made: it clears them whether it saw them or not.
+  const ends = (field: unknown): boolean => moved && (options.by === 'outside' || field !== null)
   return {
     id: entity.id,
     epoch: entity.epoch,
@@ -50,21 +53,15 @@ export function moveOf(
     wait: decision.wait,
     keep,
     attempts: decision.attempts,
+    // Undefined leaves a field as it is. All moves have one shape: the engine makes a hundred thousand of them a second.
     // A request is answered by the move that its edge makes; a retry without an edge runs it again.
-    ...(options.request !== undefined
-      ? { request: options.request }
-      : moved && entity.request
-        ? { request: null }
-        : {}),
-    ...(moved && (entity.checkpoint || options.staging === 'publish') ? { checkpoint: null } : {}),
-    ...(moved && entity.progress !== null ? { progress: null } : {}),
-    ...(decision.reason !== undefined ? { reason: cut(decision.reason, limits) } : {}),
-    ...(change.sums ? { sums: checkSums(change.sums) } : {}),
-    ...(decision.error !== undefined
-      ? { error: cut(decision.error, limits) }
-      : moved && entity.error !== null
-        ? { error: null }
-        : {}),
+    request: options.request !== undefined ? options.request : ends(entity.request) ? null : undefined,
+    checkpoint: ends(entity.checkpoint) || (moved && options.staging === 'publish') ? null : undefined,
+    progress: ends(entity.progress) ? null : undefined,
+    reason: decision.reason === undefined ? undefined : cut(decision.reason, limits),
+    sums: change.sums ? checkSums(change.sums) : undefined,
+    error:
+      decision.error !== undefined ? cut(decision.error, limits) : moved && entity.error !== null ? null : undefined,
     children: options.children ?? none,
     staging: options.staging ?? 'none',
     spawned: options.spawned ?? 0,

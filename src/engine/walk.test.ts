@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
+import { type Clock, systemClock } from '../clock.ts'
 import type { Control } from '../control.ts'
 import { implement } from '../implementation.ts'
 import { defineMachine } from '../machine.ts'
@@ -138,7 +139,7 @@ suite('an act on many', () => {
   })
 })
 
-test('a walk that is cancelled keeps its report', async () => {
+test('a walk that is cancelled keeps its report', async (t) => {
   const store = memoryStore({ limits })
   const pages: number[] = []
   const second = Promise.withResolvers<void>()
@@ -156,6 +157,7 @@ test('a walk that is cancelled keeps its report', async () => {
   }
   const engine = new Engine({ store: slow, implementations, limits })
   const { control } = engine
+  t.after(() => engine.stop())
   await engine.start()
   await lettersIn(control, 'g', 25)
   const { walk } = await control.actOnMany(inBox('g'), 'burn', { ...who, confirm: true })
@@ -163,12 +165,12 @@ test('a walk that is cancelled keeps its report', async () => {
   await control.act(walk ?? 0, 'cancel', { confirmed: true })
   const cancelled = await control.settled(walk ?? 0, 10_000)
   go.resolve()
-  assert.equal(cancelled?.state, 'cancelled')
-  assert.equal((cancelled?.data as WalkData).result?.done, 10)
-  await engine.stop()
+  assert.ok(cancelled)
+  assert.equal(cancelled.state, 'cancelled')
+  assert.equal((cancelled.data as WalkData).result?.done, 10)
 })
 
-test('a walk whose worker died behind a group asks nobody twice, and counts everybody once', async () => {
+test('a walk whose worker died behind a group asks nobody twice, and counts everybody once', async (t) => {
   const store = memoryStore({ limits })
   // The first worker acts on the first group, and never gets to write its checkpoint.
   const died = Promise.withResolvers<void>()
@@ -181,17 +183,35 @@ test('a walk whose worker died behind a group asks nobody twice, and counts ever
       return new Promise(() => {})
     },
   }
-  const lease = { leaseMs: 200, renewMs: 1_000_000 }
-  const first = new Engine({ store: dying, implementations, limits: { ...limits, ...lease } })
+  const clock = mortalClock()
+  const lease = { ...limits, leaseMs: 200, renewMs: 50 }
+  const first = new Engine({ store: dying, implementations, limits: lease, clock })
   await first.start()
   const ids = await lettersIn(first.control, 'h', 25)
   const { walk } = await first.control.actOnMany(inBox('h'), 'seal', { ...who, confirm: true })
   await died.promise
-  const second = new Engine({ store, implementations, limits: { ...limits, leaseMs: 200, renewMs: 50 } })
+  clock.die()
+  const second = new Engine({ store, implementations, limits: lease })
+  t.after(() => second.stop())
   await second.start()
   const { result } = await settledWalk(second.control, walk)
   assert.deepEqual([result?.done, result?.refused], [13, 12])
   for (const id of ids) assert.ok((await second.control.history(id)).length <= 2)
-  await second.stop()
-  void first
 })
+
+/** The clock of a process that can be killed: from then on nothing of it happens any more. */
+function mortalClock(): Clock & { die(): void } {
+  const system = systemClock()
+  let isDead = false
+  const unlessDead = (callback: () => void) => () => {
+    if (!isDead) callback()
+  }
+  return {
+    ...system,
+    after: (delayMs, callback) => (isDead ? () => {} : system.after(delayMs, unlessDead(callback))),
+    soon: (callback) => system.soon(unlessDead(callback)),
+    die() {
+      isDead = true
+    },
+  }
+}

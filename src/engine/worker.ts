@@ -1,5 +1,5 @@
 import type { Entity } from '../entity.ts'
-import { messageOf, SluiceError } from '../errors.ts'
+import { isSluiceError, messageOf, SluiceError } from '../errors.ts'
 import type { WorkerIdentity } from '../lease.ts'
 import { claimPlan, type Machine } from '../machine.ts'
 import type { ClaimRun, Heart } from '../store.ts'
@@ -28,6 +28,9 @@ export class Worker {
   #cancelPoll = () => {}
   #cancelPatrol: (() => void) | null = null
   #lookedAt = 0
+  /** The store may hold leases for us that nobody here knows of. */
+  #inDoubt = false
+  #squaredAt = 0
   #whenEmpty: (() => void)[] = []
 
   constructor(services: Services, identity: WorkerIdentity) {
@@ -47,6 +50,7 @@ export class Worker {
       goOn: (running, run) => this.#goOn(running, run),
       unreserve: (run) => this.#free(this.#slotsOf(run)),
       returned: (running) => this.#returned(running),
+      doubt: () => this.#doubt(),
     })
   }
 
@@ -174,6 +178,7 @@ export class Worker {
     try {
       while (this.#again && this.#state === 'working' && this.#id !== null) {
         this.#again = false
+        await this.#square(this.#id)
         if (await this.#claim(this.#id)) this.#again = true
       }
     } catch (error) {
@@ -196,10 +201,17 @@ export class Worker {
     const { entities, suspects } = await store.claim({ worker, runs, limit, bytes: limits.claimBytesMax })
     // The lease was lost while the claim was under way: the answer belongs to a worker that is no more.
     if (this.#id !== worker) return false
+    if (this.#state !== 'working') return this.#refuse(worker, entities)
     const now = store.time()
     for (const entity of entities) this.#accept(new Running(entity, this.#runFor(entity), now))
     if (entities.length > 0) this.#patrol()
     return entities.length > 0 && !(suspects && entities.length < limit)
+  }
+
+  /** The worker was stopped while the claim was under way: nothing new is begun. */
+  async #refuse(worker: number, leases: readonly Entity[]): Promise<false> {
+    if (leases.length > 0) await this.#services.store.release({ kind: 'give_back', worker, leases })
+    return false
   }
 
   #claimable(): ClaimRun[] {
@@ -244,7 +256,7 @@ export class Worker {
         running.dropped = true
         void this.#services.store
           .release({ kind: 'timed_out', leases: [running.entity], error: messageOf(error) })
-          .catch(() => {})
+          .catch(() => this.#doubt())
           .then(() => this.#ended(running))
       },
     )
@@ -316,9 +328,7 @@ export class Worker {
     const { entity, run } = running
     const error = `${run.processor ?? run.state} took longer than ${run.policy.timeoutMs} ms.`
     this.#drop(running, new SluiceError('lease_lost', error))
-    void this.#services.store.release({ kind: 'timed_out', leases: [entity], error }).catch(() => {
-      // The renewing thread, or the end of the worker's lease, will do it.
-    })
+    void this.#services.store.release({ kind: 'timed_out', leases: [entity], error }).catch(() => this.#doubt())
   }
 
   async #dropEnded(): Promise<void> {
@@ -342,18 +352,36 @@ export class Worker {
     }
   }
 
-  /** A claim failed, or its answer was lost: what we do not know of goes back. */
-  async #recover(error: unknown): Promise<void> {
-    const { store, clock, log } = this.#services
-    log.warn({ error: messageOf(error) }, 'claiming failed; it is tried again')
-    await new Promise<void>((resolve) => clock.after(50 * (1 + clock.random()), resolve))
-    const worker = this.#id
-    if (worker === null) return
+  #doubt(): void {
+    this.#inDoubt = true
+    this.look()
+  }
+
+  /**
+   * A claim whose answer was lost, a commit that was stale because the lane was stopped, a release that failed: each leaves a lease that
+   * would last as long as this process. What nobody here knows of goes back: at once where there is doubt, and now and
+   * then for what no answer has told us. No claim is under way meanwhile: it would be given back with the rest.
+   */
+  async #square(worker: number): Promise<void> {
+    const { store, limits } = this.#services
+    const now = store.time()
+    if (!this.#inDoubt && now - this.#squaredAt < limits.leaseMs) return
+    this.#inDoubt = false
+    this.#squaredAt = now
     try {
       await store.release({ kind: 'all_but', worker, keep: [...this.#running.keys()] })
-    } catch (again) {
-      log.debug({ error: messageOf(again) }, 'the store is still not there')
+    } catch (error) {
+      this.#inDoubt = true
+      throw error
     }
+  }
+
+  async #recover(error: unknown): Promise<void> {
+    const { clock, log } = this.#services
+    if (isSluiceError(error, 'lease_lost') && this.#id !== null) return this.#lost(this.#id)
+    log.warn({ error: messageOf(error) }, 'claiming failed; it is tried again')
+    this.#inDoubt = true
+    await new Promise<void>((resolve) => clock.after(50 * (1 + clock.random()), resolve))
     this.#again = true
   }
 
@@ -367,7 +395,8 @@ export class Worker {
     try {
       await this.#services.store.release({ kind: 'give_back', worker, leases })
     } catch (error) {
-      this.#services.log.debug({ error: messageOf(error) }, 'giving back failed; the lease will end by itself')
+      this.#services.log.debug({ error: messageOf(error) }, 'giving back failed; it is done with the next claim')
+      this.#doubt()
     }
   }
 

@@ -38,7 +38,7 @@ class Child {
     this.#engine = new Engine({
       store: trappedStore(this.#store, trap),
       implementations: crashImplementations(this.#journal, trap),
-      limits: crashLimits,
+      limits: { ...crashLimits, ...order.limits },
       log: pino({ level: 'warn' }, pino.destination(2)),
       name: order.name,
       pid: process.pid,

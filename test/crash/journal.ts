@@ -36,13 +36,13 @@ export class Journal {
   }
 }
 
-/** All notes of all processes that worked in this folder. */
-export function readJournals(folder: string): readonly Note[] {
+/** All notes of all processes that worked in this folder, or of the one of this name. */
+export function readJournals(folder: string, name?: string): readonly Note[] {
   if (!existsSync(folder)) return []
   return readdirSync(folder)
-    .filter((name) => name.endsWith('.journal'))
+    .filter((file) => (name === undefined ? file.endsWith('.journal') : file === `${name}.journal`))
     .sort()
-    .flatMap((name) => notesOf(readFileSync(join(folder, name), 'utf8')))
+    .flatMap((file) => notesOf(readFileSync(join(folder, file), 'utf8')))
 }
 
 /** A process that was killed while it wrote leaves half a line, which says nothing: it had not gone on yet. */

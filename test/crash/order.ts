@@ -1,3 +1,4 @@
+import type { Limits } from '../../src/limits.ts'
 import type { TrapSetting } from './trap.ts'
 
 /** What the runner tells a process, as JSON in its first argument. */
@@ -14,6 +15,8 @@ export interface ChildOrder {
   readonly trap: TrapSetting | null
   /** Whether it cancels the batches that are there to be cancelled. */
   readonly cancels: boolean
+  /** Short leases by default, so that what a killed process held is soon taken over. */
+  readonly limits?: Partial<Limits>
 }
 
 export const crashLimits = {

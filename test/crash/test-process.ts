@@ -52,6 +52,11 @@ export class TestProcess {
     return this.#lines
   }
 
+  /** The end of what it wrote to its error stream. */
+  get errors(): string {
+    return this.#errors
+  }
+
   get isOver(): boolean {
     return this.#isOver
   }

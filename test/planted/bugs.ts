@@ -1,6 +1,8 @@
 import type { Bug } from './bug.ts'
+import { engineBugs } from './engine-bugs.ts'
 import { laneBugs } from './lane-bugs.ts'
 import { leaseBugs } from './lease-bugs.ts'
 import { ruleBugs } from './rule-bugs.ts'
+import { sqliteBugs } from './sqlite-bugs.ts'
 
-export const bugs: readonly Bug[] = [...leaseBugs, ...laneBugs, ...ruleBugs]
+export const bugs: readonly Bug[] = [...leaseBugs, ...laneBugs, ...ruleBugs, ...engineBugs, ...sqliteBugs]

@@ -64,13 +64,25 @@ export class Alike {
        settled = ?6, generation = ?7, seq = seq + 1, epoch = epoch + ?8, attempts = ${attemptsSql[shape.attempts]},
        suspect = CASE ?8 WHEN 0 THEN 0 ELSE suspect END, wait = ?9, at = ?2, changed_at = ?10
        WHERE id IN (SELECT value FROM json_each(?11))`,
-      shape.line, shape.at, limits.ageingMs, shape.plan, shape.state, shape.settled, shape.generation,
-      shape.by === 'outside' ? 1 : 0, shape.wait, this.#now, ids,
+      shape.line,
+      shape.at,
+      limits.ageingMs,
+      shape.plan,
+      shape.state,
+      shape.settled,
+      shape.generation,
+      shape.by === 'outside' ? 1 : 0,
+      shape.wait,
+      this.#now,
+      ids,
     )
     database.run(
       `INSERT INTO history (entity, seq, epoch, generation, at, path, actor)
        SELECT id, seq, epoch, generation, ?1, ?2, ?3 FROM entity WHERE id IN (SELECT value FROM json_each(?4))`,
-      this.#now, shape.path, shape.actor, ids,
+      this.#now,
+      shape.path,
+      shape.actor,
+      ids,
     )
   }
 
@@ -112,14 +124,34 @@ const attemptsSql: Readonly<Record<Move['attempts'], string>> = {
 function isPlain(row: EntityRow, move: Move): boolean {
   const { wait } = move
   return (
-    move.hops.length > 0 && move.by !== 'aside' && !move.keep &&
-    move.data === null && move.labels === null && move.priority === null &&
-    wait !== null && wait.for !== 'children' && row.wait !== waits.children && (wait.for !== 'run' || wait.pool === undefined) &&
-    row.more === null && row.shares === null && row.reason === null && row.sums === null &&
-    isUnset(move.request) && isUnset(move.checkpoint) && isUnset(move.progress) && isUnset(move.error) &&
-    isUnset(move.reason) && isUnset(move.sums) &&
-    move.children.length === 0 && move.staging === 'none' && move.opens.length === 0 && move.shuts.length === 0 &&
-    move.lanes === null && move.read === null && move.takes.length === 0 && move.gives.length === 0
+    move.hops.length > 0 &&
+    move.by !== 'aside' &&
+    !move.keep &&
+    move.data === null &&
+    move.labels === null &&
+    move.priority === null &&
+    wait !== null &&
+    wait.for !== 'children' &&
+    row.wait !== waits.children &&
+    (wait.for !== 'run' || wait.pool === undefined) &&
+    row.more === null &&
+    row.shares === null &&
+    row.reason === null &&
+    row.sums === null &&
+    isUnset(move.request) &&
+    isUnset(move.checkpoint) &&
+    isUnset(move.progress) &&
+    isUnset(move.error) &&
+    isUnset(move.reason) &&
+    isUnset(move.sums) &&
+    move.children.length === 0 &&
+    move.staging === 'none' &&
+    move.opens.length === 0 &&
+    move.shuts.length === 0 &&
+    move.lanes === null &&
+    move.read === null &&
+    move.takes.length === 0 &&
+    move.gives.length === 0
   )
 }
 
@@ -129,8 +161,16 @@ function isUnset(value: unknown): boolean {
 
 function isSame(one: Shape, other: Shape): boolean {
   return (
-    one.by === other.by && one.state === other.state && one.settled === other.settled && one.generation === other.generation &&
-    one.wait === other.wait && one.at === other.at && one.attempts === other.attempts && one.line === other.line &&
-    one.plan === other.plan && one.path === other.path && one.actor === other.actor
+    one.by === other.by &&
+    one.state === other.state &&
+    one.settled === other.settled &&
+    one.generation === other.generation &&
+    one.wait === other.wait &&
+    one.at === other.at &&
+    one.attempts === other.attempts &&
+    one.line === other.line &&
+    one.plan === other.plan &&
+    one.path === other.path &&
+    one.actor === other.actor
   )
 }

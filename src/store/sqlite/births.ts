@@ -24,7 +24,14 @@ const insertFull = `INSERT INTO entity (id, line, rank, machine, state, born, se
   ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26)`
 
 /** The row of a new entity; not yet placed, counted or written. */
-export function rowOfBirth(ledger: Ledger, birth: Birth, id: EntityId, lane: LaneRow, descent: Descent, now: number): EntityRow {
+export function rowOfBirth(
+  ledger: Ledger,
+  birth: Birth,
+  id: EntityId,
+  lane: LaneRow,
+  descent: Descent,
+  now: number,
+): EntityRow {
   const { dictionary } = ledger
   const state = dictionary.word(birth.state)
   const { wait } = birth
@@ -74,22 +81,67 @@ export function bear(ledger: Ledger, row: EntityRow, lane: LaneRow, now: number)
   place(ledger, row, lane, 0, now)
   const { database } = ledger
   const plain =
-    row.label0 === null && row.label1 === null && row.label2 === null && row.label3 === null &&
-    row.reason === null && row.sums === null && row.key === null && row.more === null
+    row.label0 === null &&
+    row.label1 === null &&
+    row.label2 === null &&
+    row.label3 === null &&
+    row.reason === null &&
+    row.sums === null &&
+    row.key === null &&
+    row.more === null
   if (plain) {
     database
       .statement(insertPlain)
       .run(
-        row.id, row.line, row.rank, row.machine, row.state, row.settled, row.lane, row.source, row.ordinal, row.staging,
-        row.labels, row.priority, row.wait, row.at, row.plan, row.createdAt, row.createdBy, row.data,
+        row.id,
+        row.line,
+        row.rank,
+        row.machine,
+        row.state,
+        row.settled,
+        row.lane,
+        row.source,
+        row.ordinal,
+        row.staging,
+        row.labels,
+        row.priority,
+        row.wait,
+        row.at,
+        row.plan,
+        row.createdAt,
+        row.createdBy,
+        row.data,
       )
   } else {
     database
       .statement(insertFull)
       .run(
-        row.id, row.line, row.rank, row.machine, row.state, row.settled, row.lane, row.source, row.ordinal, row.staging,
-        row.labels, row.priority, row.wait, row.at, row.plan, row.createdAt, row.createdBy, row.data,
-        row.label0, row.label1, row.label2, row.label3, row.reason, row.sums, row.key, row.more,
+        row.id,
+        row.line,
+        row.rank,
+        row.machine,
+        row.state,
+        row.settled,
+        row.lane,
+        row.source,
+        row.ordinal,
+        row.staging,
+        row.labels,
+        row.priority,
+        row.wait,
+        row.at,
+        row.plan,
+        row.createdAt,
+        row.createdBy,
+        row.data,
+        row.label0,
+        row.label1,
+        row.label2,
+        row.label3,
+        row.reason,
+        row.sums,
+        row.key,
+        row.more,
       )
     if (row.key !== null) ledger.pools.takeKey(row.key, row.id)
   }

@@ -2,8 +2,8 @@ import type { EntityId } from '../../entity.ts'
 import { SluiceError } from '../../errors.ts'
 import type { ClaimRequest, ClaimResult, ClaimRun } from '../../store.ts'
 import { suspectGroup } from '../../suspicion.ts'
-import type { Ledger } from './ledger.ts'
 import { liveWorker } from './leases.ts'
+import type { Ledger } from './ledger.ts'
 import type { Line } from './lines.ts'
 import { edgeOf, place } from './placing.ts'
 import { refusalOfPath } from './refusal.ts'
@@ -22,14 +22,14 @@ export function checkClaim(request: ClaimRequest): void {
   for (const { hops, machine, state } of request.runs) {
     const from = hops[0]?.from ?? state
     const refusal = from === state ? refusalOfPath(hops, hops.at(-1)?.to ?? state) : `The path begins in ${from}.`
-    if (refusal) throw new SluiceError('invalid', `A claim of ${machine} in ${state} is malformed: ${refusal}`, { machine, state })
+    if (refusal)
+      throw new SluiceError('invalid', `A claim of ${machine} in ${state} is malformed: ${refusal}`, { machine, state })
   }
 }
 
 export function claim(ledger: Ledger, request: ClaimRequest): ClaimAttempt {
   return ledger.write((now) => {
     const worker = liveWorker(ledger, request.worker, now)
-    ledger.holds.expire(now)
     const ripe = ripen(ledger, now)
     const selection = new Selection(ledger, request, now)
     const { picks, suspects } = choose(ledger, request, selection)
@@ -40,7 +40,11 @@ export function claim(ledger: Ledger, request: ClaimRequest): ClaimAttempt {
   })
 }
 
-function choose(ledger: Ledger, request: ClaimRequest, selection: Selection): { picks: readonly Pick[]; suspects: boolean } {
+function choose(
+  ledger: Ledger,
+  request: ClaimRequest,
+  selection: Selection,
+): { picks: readonly Pick[]; suspects: boolean } {
   const [lead] = selection.suspects(1)
   if (!lead) return { picks: selection.ordinary(), suspects: false }
   if (holdsSuspect(ledger, request.worker)) return { picks: selection.ordinary(), suspects: true }
@@ -52,13 +56,19 @@ function choose(ledger: Ledger, request: ClaimRequest, selection: Selection): { 
 }
 
 function holdsSuspect(ledger: Ledger, worker: number): boolean {
-  return ledger.database.get('SELECT 1 FROM entity WHERE line = ? AND rank IS NOT NULL AND suspect > 0 LIMIT 1', -worker) !== undefined
+  return (
+    ledger.database.get('SELECT 1 FROM entity WHERE line = ? AND rank IS NOT NULL AND suspect > 0 LIMIT 1', -worker) !==
+    undefined
+  )
 }
 
 /** Whoever's time has come stands in line from now on. */
 function ripen(ledger: Ledger, now: number): number {
   const { database, lanes } = ledger
-  const rows = database.all(`${selectRowsWithoutData} WHERE plan = ${plans.run} AND at <= ? ORDER BY at LIMIT ${ripenMax}`, now)
+  const rows = database.all(
+    `${selectRowsWithoutData} WHERE plan = ${plans.run} AND at <= ? ORDER BY at LIMIT ${ripenMax}`,
+    now,
+  )
   for (const values of rows) {
     const row = rowOf(values)
     place(ledger, row, lanes.byId(row.lane), edgeOf(ledger, row), now)
@@ -71,19 +81,28 @@ function putAside(ledger: Ledger, asides: ReadonlyMap<EntityId, Line>): void {
   if (asides.size === 0) return
   for (const [line, rows] of Map.groupBy(asides, ([, line]) => line)) {
     const ids = JSON.stringify(rows.map(([id]) => id))
-    ledger.database.run('UPDATE entity SET line = ? WHERE id IN (SELECT value FROM json_each(?))', ledger.lines.enter(line), ids)
+    ledger.database.run(
+      'UPDATE entity SET line = ? WHERE id IN (SELECT value FROM json_each(?))',
+      ledger.lines.enter(line),
+      ids,
+    )
   }
 }
 
 /** Gives the worker its leases: one statement per run, whatever their number. */
 function lease(ledger: Ledger, worker: number, name: string, picks: readonly Pick[], now: number): void {
-  if (picks.length === 0) return
-  const first = picks[0]!.served
-  if (picks.every(({ served }) => served === first)) return leaseRun(ledger, worker, name, first, picks, now)
-  for (const [served, group] of Map.groupBy(picks, (pick) => pick.served)) leaseRun(ledger, worker, name, served, group, now)
+  for (const [served, group] of Map.groupBy(picks, (pick) => pick.served))
+    leaseRun(ledger, worker, name, served, group, now)
 }
 
-function leaseRun(ledger: Ledger, worker: number, name: string, served: Served, picks: readonly Pick[], now: number): void {
+function leaseRun(
+  ledger: Ledger,
+  worker: number,
+  name: string,
+  served: Served,
+  picks: readonly Pick[],
+  now: number,
+): void {
   const { database } = ledger
   const { run } = served
   const ids = JSON.stringify(picks.map(({ row }) => row.id))
@@ -92,7 +111,9 @@ function leaseRun(ledger: Ledger, worker: number, name: string, served: Served, 
     database.run(
       `UPDATE entity SET line = ?1, rank = 0, epoch = epoch + 1, attempts = attempts + 1, suspect = ?2
        WHERE id IN (SELECT value FROM json_each(?3))`,
-      -worker, suspect, ids,
+      -worker,
+      suspect,
+      ids,
     )
     for (const { row } of picks) {
       row.line = -worker
@@ -122,12 +143,19 @@ function hop(
     `UPDATE entity SET line = ?1, rank = 0, epoch = epoch + 1, attempts = attempts + 1, suspect = ?2, state = ?3, seq = seq + 1,
      changed_at = ?4, wait = CASE wait WHEN ${waits.gatedRun} THEN ${waits.run} ELSE wait END
      WHERE id IN (SELECT value FROM json_each(?5))`,
-    -worker, suspect, state, now, ids,
+    -worker,
+    suspect,
+    state,
+    now,
+    ids,
   )
   database.run(
     `INSERT INTO history (entity, seq, epoch, generation, at, path, actor)
      SELECT id, seq, epoch, generation, ?1, ?2, ?3 FROM entity WHERE id IN (SELECT value FROM json_each(?4))`,
-    now, dictionary.path('claim', hops), JSON.stringify([name]), ids,
+    now,
+    dictionary.path('claim', hops),
+    JSON.stringify([name]),
+    ids,
   )
   for (const { row } of picks) {
     const before = ledger.figure(row)

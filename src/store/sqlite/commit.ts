@@ -13,10 +13,14 @@ import { type EntityRow, rowOf, selectRowsWithoutData } from './row.ts'
 export function commit(ledger: Ledger, operation: string, moves: readonly Move[]): readonly Verdict[] {
   const { commitMax } = ledger.limits
   if (moves.length > commitMax) {
-    throw new SluiceError('invalid', `${moves.length} moves in one commit; at most ${commitMax} are allowed. Commit them in groups.`, {
-      given: moves.length,
-      max: commitMax,
-    })
+    throw new SluiceError(
+      'invalid',
+      `${moves.length} moves in one commit; at most ${commitMax} are allowed. Commit them in groups.`,
+      {
+        given: moves.length,
+        max: commitMax,
+      },
+    )
   }
   try {
     return ledger.write((now) => once(ledger, operation, now, () => commitAll(ledger, moves, now)))
@@ -37,7 +41,10 @@ function once(ledger: Ledger, operation: string, now: number, act: () => readonl
 }
 
 function commitAll(ledger: Ledger, moves: readonly Move[], now: number): readonly Verdict[] {
-  const rows = rowsOf(ledger, moves.map((move) => move.id))
+  const rows = rowsOf(
+    ledger,
+    moves.map((move) => move.id),
+  )
   const seen = new Set<EntityId>()
   const alike = new Alike(ledger, now)
   const verdicts = moves.map((move): Verdict => {
@@ -58,19 +65,19 @@ function commitAll(ledger: Ledger, moves: readonly Move[], now: number): readonl
 
 function commitEach(ledger: Ledger, moves: readonly Move[], now: number, message: string): readonly Verdict[] {
   const seen = new Set<EntityId>()
-  return moves.map((move): Verdict => {
-    const refusal = refusalOf(ledger, move, seen)
-    if (refusal) return refusal
-    return ledger.carefully(
+  return moves.map((move) =>
+    ledger.carefully(
       (): Verdict => {
+        const refusal = refusalOf(ledger, move, seen)
+        if (refusal) return refusal
         const row = rowsOf(ledger, [move.id]).get(move.id)
         const verdict = judge(ledger, row, move, now)
         if (verdict === saved && row) apply(ledger, row, move, now)
         return verdict
       },
       { kind: 'refused', message },
-    )
-  })
+    ),
+  )
 }
 
 function refusalOf(ledger: Ledger, move: Move, seen: Set<EntityId>): Verdict | null {
@@ -86,7 +93,10 @@ function refusalOf(ledger: Ledger, move: Move, seen: Set<EntityId>): Verdict | n
 function rowsOf(ledger: Ledger, ids: readonly EntityId[]): Map<EntityId, EntityRow> {
   const rows = new Map<EntityId, EntityRow>()
   if (ids.length === 0) return rows
-  const found = ledger.database.all(`${selectRowsWithoutData} WHERE id IN (SELECT value FROM json_each(?))`, JSON.stringify(ids))
+  const found = ledger.database.all(
+    `${selectRowsWithoutData} WHERE id IN (SELECT value FROM json_each(?))`,
+    JSON.stringify(ids),
+  )
   for (const values of found) {
     const row = rowOf(values)
     rows.set(row.id, row)

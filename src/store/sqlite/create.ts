@@ -10,10 +10,14 @@ import { refusalOfBirth } from './refusal.ts'
 export function create(ledger: Ledger, operation: string, births: readonly Birth[]): readonly CreateVerdict[] {
   const { createMax } = ledger.limits
   if (births.length > createMax) {
-    throw new SluiceError('invalid', `${births.length} entities in one create; at most ${createMax} are allowed. Create them in groups.`, {
-      given: births.length,
-      max: createMax,
-    })
+    throw new SluiceError(
+      'invalid',
+      `${births.length} entities in one create; at most ${createMax} are allowed. Create them in groups.`,
+      {
+        given: births.length,
+        max: createMax,
+      },
+    )
   }
   try {
     return ledger.write((now) => createAll(ledger, operation, births, now, null))
@@ -41,7 +45,10 @@ function createAll(
     id += 1
     if (carefulOf === null) return createOne(ledger, birth, id, now, lanes)
     lanes.clear()
-    return ledger.carefully((): CreateVerdict => createOne(ledger, birth, id, now, lanes), { kind: 'refused', message: carefulOf })
+    return ledger.carefully((): CreateVerdict => createOne(ledger, birth, id, now, lanes), {
+      kind: 'refused',
+      message: carefulOf,
+    })
   })
   feed.close(name, JSON.stringify(verdicts), now)
   return verdicts

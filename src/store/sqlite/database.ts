@@ -33,7 +33,10 @@ export class Database {
   constructor(file: string, checked = false) {
     this.file = file
     checkVersion()
-    this.#connection = guarded(file, () => new DatabaseSync(file, { enableForeignKeyConstraints: false, timeout: busyMs }))
+    this.#connection = guarded(
+      file,
+      () => new DatabaseSync(file, { enableForeignKeyConstraints: false, timeout: busyMs }),
+    )
     try {
       guarded(file, () => this.#prepare(checked))
     } catch (error) {
@@ -54,38 +57,14 @@ export class Database {
 
   /** All or nothing, durable when it returns. What was read before the write lock was taken is not trusted. */
   write<Result>(work: () => Result): Result {
-    if (this.#inside) throw new SluiceError('internal', 'A write began inside another one. This is a fault of the store.')
-    this.#inside = true
-    try {
-      this.exec('BEGIN IMMEDIATE')
-      this.#notice()
-      const result = work()
-      this.exec('COMMIT')
-      return result
-    } catch (error) {
-      this.#undo()
-      throw faultOf(error, this.file)
-    } finally {
-      this.#inside = false
-    }
+    if (this.#inside)
+      throw new SluiceError('internal', 'A write began inside another one. This is a fault of the store.')
+    return this.#transact('BEGIN IMMEDIATE', work)
   }
 
   /** One view of the file for all that `work` reads. */
   read<Result>(work: () => Result): Result {
-    if (this.#inside) return work()
-    this.#inside = true
-    try {
-      this.exec('BEGIN')
-      this.#notice()
-      const result = work()
-      this.exec('COMMIT')
-      return result
-    } catch (error) {
-      this.#undo()
-      throw faultOf(error, this.file)
-    } finally {
-      this.#inside = false
-    }
+    return this.#inside ? work() : this.#transact('BEGIN', work)
   }
 
   exec(sql: string): void {
@@ -123,7 +102,11 @@ export class Database {
   /** The next so many numbers that were never given before: the last of them. */
   take(counter: string, count: number): number {
     const last = this.number('UPDATE counter SET value = value + ? WHERE name = ? RETURNING value', count, counter)
-    if (last === null) throw new SluiceError('internal', `The database ${this.file} has no counter ${counter}. Restore it from a backup.`)
+    if (last === null)
+      throw new SluiceError(
+        'internal',
+        `The database ${this.file} has no counter ${counter}. Restore it from a backup.`,
+      )
     return last
   }
 
@@ -148,6 +131,19 @@ export class Database {
     })
   }
 
+  /** Beyond so many pages the file is full, as a disk would be. */
+  limitPages(pages: number): void {
+    this.number(`PRAGMA max_page_count = ${pages}`)
+  }
+
+  hasTables(): boolean {
+    return (this.number('PRAGMA user_version') ?? 0) > 0
+  }
+
+  isOpen(): boolean {
+    return this.#connection.isOpen
+  }
+
   close(): void {
     if (!this.#connection.isOpen) return
     this.#statements.clear()
@@ -160,7 +156,11 @@ export class Database {
     const version = this.number('PRAGMA user_version') ?? 0
     const tables = this.number('SELECT count(*) FROM sqlite_schema') ?? 0
     if (application !== applicationId && (application !== 0 || tables > 0)) {
-      throw new SluiceError('invalid', `${this.file} is a database of another program. Nothing was changed. Name another file.`, { file: this.file })
+      throw new SluiceError(
+        'invalid',
+        `${this.file} is a database of another program. Nothing was changed. Name another file.`,
+        { file: this.file },
+      )
     }
     if (version > newest) throw newerFile(this.file, version)
     if (isNew) this.exec(`PRAGMA page_size = ${pageBytes}`)
@@ -176,11 +176,36 @@ export class Database {
     const whole = statSync(this.file).size <= checkedWholeBytes
     const checks = whole ? ['PRAGMA quick_check(1)'] : smallTables.map((table) => `PRAGMA quick_check(${table})`)
     for (const check of checks) {
-      const said = this.get(check)?.[0]
+      const said = String(this.get(check)?.[0])
       if (said === 'ok') continue
-      throw new SluiceError('invalid', `The database ${this.file} is damaged: ${said}. Stop every process that uses it and restore it from a backup.`, {
+      throw new SluiceError(
+        'invalid',
+        `The database ${this.file} is damaged: ${said.replaceAll(/[\s*]+/g, ' ').trim()}. Stop every process that uses it and restore it from a backup.`,
+        {
+          file: this.file,
+        },
+      )
+    }
+  }
+
+  #transact<Result>(begin: string, work: () => Result): Result {
+    if (!this.#connection.isOpen) {
+      throw new SluiceError('conflict', `The store on ${this.file} is closed. Open it again to use it.`, {
         file: this.file,
       })
+    }
+    this.#inside = true
+    try {
+      this.exec(begin)
+      this.#notice()
+      const result = work()
+      this.exec('COMMIT')
+      return result
+    } catch (error) {
+      this.#undo()
+      throw faultOf(error, this.file)
+    } finally {
+      this.#inside = false
     }
   }
 
@@ -197,8 +222,11 @@ export class Database {
 
   /** After some errors SQLite has rolled back by itself; asking again would be another error. */
   #undo(): void {
-    if (this.#connection.isOpen && this.#connection.isTransaction) this.exec('ROLLBACK')
-    this.#forget(true)
+    try {
+      if (this.#connection.isTransaction) this.exec('ROLLBACK')
+    } finally {
+      this.#forget(true)
+    }
   }
 }
 

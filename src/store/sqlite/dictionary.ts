@@ -33,7 +33,10 @@ export class Dictionary {
 
   /** The word's number; made if it is new. */
   word(text: string): number {
-    return this.wordIfKnown(text) ?? this.#remember(text, this.#insert('INSERT INTO word (text) VALUES (?) RETURNING id', text))
+    return (
+      this.wordIfKnown(text) ??
+      this.#remember(text, this.#insert('INSERT INTO word (text) VALUES (?) RETURNING id', text))
+    )
   }
 
   wordIfKnown(text: string): number | null {
@@ -70,7 +73,12 @@ export class Dictionary {
     const known = this.#machinesById.get(id)
     if (known) return known
     const row = this.#database.get('SELECT name, version, labels FROM machine WHERE id = ?', id)!
-    return this.#rememberMachine({ id, name: row[0] as string, version: row[1] as number, labels: JSON.parse(row[2] as string) })
+    return this.#rememberMachine({
+      id,
+      name: row[0] as string,
+      version: row[1] as number,
+      labels: JSON.parse(row[2] as string),
+    })
   }
 
   machinesNamed(name: string): readonly MachineEntry[] {
@@ -90,7 +98,12 @@ export class Dictionary {
     const text = JSON.stringify(labels)
     this.#database.run(
       'UPDATE machine SET digest = ?, labels = ?, declaration = ? WHERE id = ? AND (digest IS NULL OR labels <> ? OR declaration <> ?)',
-      digest, text, declaration, id, text, declaration,
+      digest,
+      text,
+      declaration,
+      id,
+      text,
+      declaration,
     )
     this.#labels.clear()
     this.#rememberMachine({ id, name, version, labels: [...labels] })
@@ -100,7 +113,10 @@ export class Dictionary {
   readonly labelNames = (machine: string): readonly string[] => {
     const known = this.#labels.get(machine)
     if (known) return known
-    const row = this.#database.get('SELECT labels FROM machine WHERE name = ? AND digest IS NOT NULL ORDER BY version DESC LIMIT 1', machine)
+    const row = this.#database.get(
+      'SELECT labels FROM machine WHERE name = ? AND digest IS NOT NULL ORDER BY version DESC LIMIT 1',
+      machine,
+    )
     const names = row ? (JSON.parse(row[0] as string) as readonly string[]) : []
     this.#labels.set(machine, names)
     return names

@@ -6,7 +6,10 @@ import { plans } from './row.ts'
 /** What the engine must look at now, up to `limit` of each kind. */
 export function due(ledger: Ledger, limit: number): Due {
   return ledger.read((now) => {
-    const woken = ledger.database.all('SELECT DISTINCT parent FROM lane WHERE awaited = 1 AND wake > seen ORDER BY parent LIMIT ?', limit)
+    const woken = ledger.database.all(
+      'SELECT DISTINCT parent FROM lane WHERE awaited = 1 AND wake > seen ORDER BY parent LIMIT ?',
+      limit,
+    )
     const parents = new Set(woken.map(([id]) => id as number))
     for (const id of ripeOf(ledger, plans.look, now, limit)) if (parents.size < limit) parents.add(id)
     return {
@@ -22,13 +25,22 @@ export function due(ledger: Ledger, limit: number): Due {
 const isSeen = '(staging IS NULL OR staging NOT IN (SELECT id FROM staging))'
 
 function ripeOf(ledger: Ledger, plan: number, now: number, limit: number): readonly EntityId[] {
-  const rows = ledger.database.all(`SELECT id FROM entity WHERE plan = ? AND at <= ? AND ${isSeen} ORDER BY at, id LIMIT ?`, plan, now, limit)
+  const rows = ledger.database.all(
+    `SELECT id FROM entity WHERE plan = ? AND at <= ? AND ${isSeen} ORDER BY at, id LIMIT ?`,
+    plan,
+    now,
+    limit,
+  )
   return rows.map(([id]) => id as number)
 }
 
 function nextOf(ledger: Ledger, now: number): number | null {
   const times = Object.values(plans).flatMap((plan) => {
-    const at = ledger.database.number(`SELECT at FROM entity WHERE plan = ? AND at > ? AND ${isSeen} ORDER BY at LIMIT 1`, plan, now)
+    const at = ledger.database.number(
+      `SELECT at FROM entity WHERE plan = ? AND at > ? AND ${isSeen} ORDER BY at LIMIT 1`,
+      plan,
+      now,
+    )
     return at === null ? [] : [at]
   })
   return times.length === 0 ? null : Math.min(...times)

@@ -1,7 +1,19 @@
 import { isSluiceError, messageOf, SluiceError } from '../../errors.ts'
 
 /** Primary result codes of SQLite that have an answer of their own. */
-const codes = { busy: 5, locked: 6, readOnly: 8, inputOutput: 10, corrupt: 11, full: 13, cannotOpen: 14, toBig: 18, constraint: 19, mismatch: 20, notDatabase: 26 } as const
+const codes = {
+  busy: 5,
+  locked: 6,
+  readOnly: 8,
+  inputOutput: 10,
+  corrupt: 11,
+  full: 13,
+  cannotOpen: 14,
+  toBig: 18,
+  constraint: 19,
+  mismatch: 20,
+  notDatabase: 26,
+} as const
 
 /** The primary result code; null for what SQLite did not say. */
 function codeOf(error: unknown): number | null {
@@ -34,16 +46,31 @@ function sentenceOf(code: number | null, file: string, message: string): readonl
       return ['internal', `The disk that holds ${file} is full. Nothing was changed. Free some space, then try again.`]
     case codes.readOnly:
     case codes.cannotOpen:
-      return ['forbidden', `The database ${file} cannot be opened for writing: ${message}. Check that its folder exists and that this user may write to both, or name another file.`]
+      return [
+        'forbidden',
+        `The database ${file} cannot be opened for writing: ${message}. Check that its folder exists and that this user may write to both, or name another file.`,
+      ]
     case codes.notDatabase:
-      return ['invalid', `${file} is no SQLite database, or its beginning is damaged. Nothing was changed. Name another file, or restore it from a backup.`]
+      return [
+        'invalid',
+        `${file} is no SQLite database, or its beginning is damaged. Nothing was changed. Name another file, or restore it from a backup.`,
+      ]
     case codes.corrupt:
-      return ['invalid', `The database ${file} is damaged: ${message}. Stop every process that uses it and restore it from a backup.`]
+      return [
+        'invalid',
+        `The database ${file} is damaged: ${message}. Stop every process that uses it and restore it from a backup.`,
+      ]
     case codes.busy:
     case codes.locked:
-      return ['internal', `Another process kept the database ${file} locked for too long. Nothing was changed. Try again.`]
+      return [
+        'internal',
+        `Another process kept the database ${file} locked for too long. Nothing was changed. Try again.`,
+      ]
     case codes.inputOutput:
-      return ['internal', `The disk that holds ${file} failed to read or write: ${message}. Nothing was acknowledged. Check the disk, then try again.`]
+      return [
+        'internal',
+        `The disk that holds ${file} failed to read or write: ${message}. Nothing was acknowledged. Check the disk, then try again.`,
+      ]
     case null:
       return ['internal', message]
     default:

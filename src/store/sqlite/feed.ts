@@ -69,7 +69,10 @@ export class Feed {
     // Replaced is only what is older than answers are kept.
     this.#database.run(
       'INSERT OR REPLACE INTO operation (name, at, verdicts, changes) VALUES (?, ?, ?, ?)',
-      name, now, verdicts, JSON.stringify(changes),
+      name,
+      now,
+      verdicts,
+      JSON.stringify(changes),
     )
     this.#database.run(
       `DELETE FROM operation WHERE position IN (SELECT position FROM operation ORDER BY position LIMIT ${prunedMax}) AND at < ?`,
@@ -88,7 +91,12 @@ export class Feed {
   }
 
   #history(entity: EntityId, afterSeq: number, limit: number): readonly MoveRecord[] {
-    const rows = this.#database.all(`${selectHistory} WHERE entity = ? AND seq > ? ORDER BY seq LIMIT ?`, entity, afterSeq, limit)
+    const rows = this.#database.all(
+      `${selectHistory} WHERE entity = ? AND seq > ? ORDER BY seq LIMIT ?`,
+      entity,
+      afterSeq,
+      limit,
+    )
     return rows.map((row) => this.#recordOf(row))
   }
 
@@ -101,7 +109,8 @@ export class Feed {
       const [operation, offset] = [Math.floor(position / span), position % span]
       const row = this.#database.get(
         'SELECT position, changes FROM operation WHERE position >= ? AND at >= ? ORDER BY position LIMIT 1',
-        operation, now - this.#keptMs,
+        operation,
+        now - this.#keptMs,
       )
       if (!row) break
       const found = row[0] as number
@@ -127,14 +136,20 @@ export class Feed {
       at += count
       if (begin >= end) continue
       if (seq === -1) {
-        const rows = this.#database.all('SELECT id FROM entity WHERE id >= ? AND id < ? ORDER BY id', first + begin, first + end)
+        const rows = this.#database.all(
+          'SELECT id FROM entity WHERE id >= ? AND id < ? ORDER BY id',
+          first + begin,
+          first + end,
+        )
         births.push(...rows.map(([id]) => id as number))
       } else if (seq === 0) {
         for (let index = begin; index < end; index += 1) births.push(first + index)
       } else {
         const rows = this.#database.all(
           `${selectHistory} WHERE entity >= ? AND entity < ? AND seq = ? ORDER BY entity`,
-          first + begin, first + end, seq,
+          first + begin,
+          first + end,
+          seq,
         )
         moves.push(...rows.map((row) => this.#recordOf(row)))
       }
@@ -143,7 +158,8 @@ export class Feed {
 
   #recordOf([entity, seq, epoch, generation, at, path, actor, error]: Row): MoveRecord {
     const { cause, hops } = this.#dictionary.pathOf(path as number)
-    const [name, role, reason, requestId] = actor === null ? [null, null, null, null] : (JSON.parse(actor as string) as (string | null)[])
+    const [name, role, reason, requestId] =
+      actor === null ? [null, null, null, null] : (JSON.parse(actor as string) as (string | null)[])
     return {
       entity: entity as number,
       seq: seq as number,

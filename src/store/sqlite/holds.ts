@@ -2,17 +2,14 @@ import { SluiceError } from '../../errors.ts'
 import { type Hold, type Holdable, isActive, type LabelNames, stops } from '../../hold.ts'
 import type { HoldChange } from '../../store.ts'
 import type { Database } from './database.ts'
-import type { Lines } from './lines.ts'
 
 /** The standing orders. There are few, so that all are kept in memory. */
 export class Holds {
   readonly #database: Database
-  readonly #lines: Lines
   #holds: readonly Hold[] | null = null
 
-  constructor(database: Database, lines: Lines) {
+  constructor(database: Database) {
     this.#database = database
-    this.#lines = lines
     database.onForget(() => {
       this.#holds = null
     })
@@ -23,35 +20,38 @@ export class Holds {
     return holds.every((hold) => isActive(hold, now)) ? holds : holds.filter((hold) => isActive(hold, now))
   }
 
+  stands(id: number, now: number): boolean {
+    return this.#all().some((hold) => hold.id === id && isActive(hold, now))
+  }
+
   over(entity: Holdable, holdable: boolean, labelNames: LabelNames, now: number): readonly Hold[] {
     return this.#all().filter((hold) => stops(hold, entity, holdable, labelNames, now))
   }
 
-  /** Holds whose time is over end here: what they put aside may be claimed again. Needs a write. */
-  expire(now: number): void {
-    if (this.#all().every((hold) => isActive(hold, now))) return
-    for (const hold of this.#all()) if (!isActive(hold, now)) this.#end(hold.id)
-  }
-
   change(change: HoldChange, now: number): void {
-    // Lifting twice is no fault: the answer of the first may have been lost.
-    if ('lift' in change) return this.#end(change.lift)
+    this.#holds = null
+    this.#database.run('DELETE FROM hold WHERE until <= ?', now)
+    if ('lift' in change) {
+      // Lifting twice is no fault: the answer of the first may have been lost.
+      this.#database.run('DELETE FROM hold WHERE id = ?', change.lift)
+      return
+    }
     const { set: scope, reason, owner, until } = change
     if (Object.values(scope).every((part) => part === undefined)) {
-      throw new SluiceError('invalid', 'A hold must name a machine, a state, a parent, an entity or a label.', { scope })
+      throw new SluiceError('invalid', 'A hold must name a machine, a state, a parent, an entity or a label.', {
+        scope,
+      })
     }
     const id = this.#database.take('hold', 1)
     this.#database.run(
       'INSERT INTO hold (id, scope, reason, owner, until, since) VALUES (?, ?, ?, ?, ?, ?)',
-      id, JSON.stringify(scope), reason, owner, until, now,
+      id,
+      JSON.stringify(scope),
+      reason,
+      owner,
+      until,
+      now,
     )
-    this.#holds = null
-  }
-
-  #end(id: number): void {
-    this.#database.run('DELETE FROM hold WHERE id = ?', id)
-    this.#lines.lift(id)
-    this.#holds = null
   }
 
   #all(): readonly Hold[] {

@@ -1,5 +1,5 @@
-import type { Move, Verdict } from '../../store.ts'
 import { keyPool } from '../../pool.ts'
+import type { Move, Verdict } from '../../store.ts'
 import type { Ledger } from './ledger.ts'
 import { type EntityRow, labelsOf } from './row.ts'
 
@@ -70,7 +70,8 @@ function full({ pools }: Ledger, move: Move): Verdict | null {
 function fullKey({ database, pools, stagings }: Ledger, move: Move): Verdict | null {
   for (const { key, ordinal } of move.children) {
     if (key === null) continue
-    const [id, staging] = database.get('SELECT id, staging FROM entity WHERE source = ? AND ordinal = ?', move.id, ordinal) ?? []
+    const [id, staging] =
+      database.get('SELECT id, staging FROM entity WHERE source = ? AND ordinal = ?', move.id, ordinal) ?? []
     // What exists is reopened or left alone, with the key that it has; what is staged gives way, and its key with it.
     if (id !== undefined && !stagings.isOpen(staging as number | null)) continue
     const holders = pools.holders(keyPool(key)).filter((holder) => holder !== id)

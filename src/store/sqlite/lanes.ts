@@ -1,5 +1,13 @@
 import type { EntityId } from '../../entity.ts'
-import { changeLane, emptyLane, type Lane, type LaneChange, type LaneFigure, type LaneStatus, reasonIn } from '../../lane.ts'
+import {
+  changeLane,
+  emptyLane,
+  type Lane,
+  type LaneChange,
+  type LaneFigure,
+  type LaneStatus,
+  reasonIn,
+} from '../../lane.ts'
 import type { Sums } from '../../outcome.ts'
 import type { Database, Row } from './database.ts'
 import type { Dictionary, MachineEntry } from './dictionary.ts'
@@ -86,13 +94,23 @@ export class Lanes {
     const id = this.#database.number(
       `INSERT INTO lane (parent, name, counts, total, open, reasons, sums, wake, seen, watches, entered, gate, status, awaited, hidden)
        VALUES (?, ?, '{}', 0, 0, '{}', '{}', 0, 0, '[]', '[]', 'shut', ?, ?, ?) RETURNING id`,
-      parent, name, status, awaited ? 1 : 0, hidden ? 1 : 0,
+      parent,
+      name,
+      status,
+      awaited ? 1 : 0,
+      hidden ? 1 : 0,
     )!
     return this.#add({ id, lane, machine: null, awaited, hidden, pending: [], dirty: false, size: 0 })
   }
 
   /** The lane that counts entities of this machine, ready to do so. */
-  makeFor(parent: EntityId | null, name: string, machine: MachineEntry, watches: readonly string[], hidden = false): LaneRow {
+  makeFor(
+    parent: EntityId | null,
+    name: string,
+    machine: MachineEntry,
+    watches: readonly string[],
+    hidden = false,
+  ): LaneRow {
     const row = this.make(parent, name, hidden)
     const news = watches.length === 0 ? watches : watches.filter((state) => !row.lane.watches.includes(state))
     if (row.machine !== null && news.length === 0) return row
@@ -141,9 +159,21 @@ export class Lanes {
       this.#database.run(
         `UPDATE lane SET machine = ?, counts = ?, total = ?, open = ?, reasons = ?, sums = ?, wake = ?, seen = ?, watches = ?,
          entered = ?, gate = ?, status = ?, awaited = ?, hidden = ? WHERE id = ?`,
-        row.machine, JSON.stringify(lane.counts), lane.total, lane.open, JSON.stringify(lane.reasons), JSON.stringify(lane.sums),
-        lane.wake, lane.seen, JSON.stringify(lane.watches), JSON.stringify(lane.entered), lane.gate, lane.status,
-        row.awaited ? 1 : 0, row.hidden ? 1 : 0, row.id,
+        row.machine,
+        JSON.stringify(lane.counts),
+        lane.total,
+        lane.open,
+        JSON.stringify(lane.reasons),
+        JSON.stringify(lane.sums),
+        lane.wake,
+        lane.seen,
+        JSON.stringify(lane.watches),
+        JSON.stringify(lane.entered),
+        lane.gate,
+        lane.status,
+        row.awaited ? 1 : 0,
+        row.hidden ? 1 : 0,
+        row.id,
       )
       row.dirty = false
     }
@@ -162,7 +192,8 @@ export class Lanes {
 
   #orderOf(parent: EntityId | null): { standing: number; awaited: boolean } {
     if (parent === null) return { standing: 0, awaited: false }
-    const [standing = 0, wait, settled] = this.#database.get('SELECT standing, wait, settled FROM entity WHERE id = ?', parent) ?? []
+    const [standing = 0, wait, settled] =
+      this.#database.get('SELECT standing, wait, settled FROM entity WHERE id = ?', parent) ?? []
     return { standing: standing as number, awaited: wait === waits.children && settled === 0 }
   }
 
@@ -184,7 +215,25 @@ export class Lanes {
   }
 
   #keep(row: Row): LaneRow {
-    const [id, parent, name, machine, counts, total, open, reasons, sums, wake, seen, watches, entered, gate, status, awaited, hidden] = row
+    const [
+      id,
+      parent,
+      name,
+      machine,
+      counts,
+      total,
+      open,
+      reasons,
+      sums,
+      wake,
+      seen,
+      watches,
+      entered,
+      gate,
+      status,
+      awaited,
+      hidden,
+    ] = row
     const known = this.#rows.get(id as number)
     if (known) return known
     const entry = machine === null ? null : this.#dictionary.machineOf(machine as number)
@@ -206,7 +255,14 @@ export class Lanes {
       status: status as LaneStatus,
     }
     return this.#add({
-      id: id as number, lane, machine: machine as number | null, awaited: awaited === 1, hidden: hidden === 1, pending: [], dirty: false, size: lane.total,
+      id: id as number,
+      lane,
+      machine: machine as number | null,
+      awaited: awaited === 1,
+      hidden: hidden === 1,
+      pending: [],
+      dirty: false,
+      size: lane.total,
     })
   }
 
@@ -230,7 +286,12 @@ function keyOf(parent: EntityId | null, name: string): string {
 function sameFigure(one: LaneFigure | null, other: LaneFigure | null): boolean {
   if (one === null || other === null) return one === other
   if (one === other) return true
-  return one.state === other.state && one.settled === other.settled && one.reason === other.reason && sameSums(one.sums, other.sums)
+  return (
+    one.state === other.state &&
+    one.settled === other.settled &&
+    one.reason === other.reason &&
+    sameSums(one.sums, other.sums)
+  )
 }
 
 function sameSums(one: Sums | null, other: Sums | null): boolean {

@@ -7,7 +7,16 @@ import { hintOfWait } from './births.ts'
 import type { Row } from './database.ts'
 import type { Ledger } from './ledger.ts'
 import { edgeOf, place } from './placing.ts'
-import { type EntityRow, moreOf, ownerOf, rowOf, selectRowsWithoutData, sharesOf, textOfMore, textOfShares } from './row.ts'
+import {
+  type EntityRow,
+  moreOf,
+  ownerOf,
+  rowOf,
+  selectRowsWithoutData,
+  sharesOf,
+  textOfMore,
+  textOfShares,
+} from './row.ts'
 
 type WorkerRow = Omit<Worker, 'leases'>
 
@@ -17,7 +26,9 @@ const selectWorkers = 'SELECT id, identity, started_at, renewed_at, expires_at F
 export function liveWorker(ledger: Ledger, id: number, now: number): WorkerRow {
   const row = ledger.database.get(`${selectWorkers} WHERE id = ? AND expires_at > ?`, id, now)
   if (row) return workerOf(row)
-  throw new SluiceError('lease_lost', `The lease of worker ${id} has run out. Drop what it holds and register anew.`, { worker: id })
+  throw new SluiceError('lease_lost', `The lease of worker ${id} has run out. Drop what it holds and register anew.`, {
+    worker: id,
+  })
 }
 
 export function renew(ledger: Ledger, { id, identity, leaseMs }: Renewal): Worker {
@@ -34,7 +45,11 @@ export function renew(ledger: Ledger, { id, identity, leaseMs }: Renewal): Worke
     }
     database.run(
       'INSERT OR REPLACE INTO worker (id, identity, started_at, renewed_at, expires_at) VALUES (?, ?, ?, ?, ?)',
-      worker.id, JSON.stringify({ name, host, pid, program, roles, machines }), worker.startedAt, now, worker.expiresAt,
+      worker.id,
+      JSON.stringify({ name, host, pid, program, roles, machines }),
+      worker.startedAt,
+      now,
+      worker.expiresAt,
     )
     ledger.noteTime(now)
     return withLeases(ledger, worker)
@@ -93,7 +108,9 @@ function bury(ledger: Ledger, worker: number, now: number): readonly EntityId[] 
 }
 
 function held(ledger: Ledger, worker: number): readonly EntityRow[] {
-  return ledger.database.all(`${selectRowsWithoutData} WHERE line = ? AND rank IS NOT NULL ORDER BY id`, -worker).map(rowOf)
+  return ledger.database
+    .all(`${selectRowsWithoutData} WHERE line = ? AND rank IS NOT NULL ORDER BY id`, -worker)
+    .map(rowOf)
 }
 
 function provenLeases(ledger: Ledger, leases: readonly LeaseProof[]): readonly EntityRow[] {
@@ -115,7 +132,15 @@ function endLease(ledger: Ledger, row: EntityRow, now: number): EntityId {
   place(ledger, row, ledger.lanes.byId(row.lane), edgeOf(ledger, row), now)
   ledger.database.run(
     'UPDATE entity SET line = ?, rank = ?, plan = ?, epoch = ?, attempts = ?, suspect = ?, more = ?, shares = ? WHERE id = ?',
-    row.line, row.rank, row.plan, row.epoch, row.attempts, row.suspect, row.more, row.shares, row.id,
+    row.line,
+    row.rank,
+    row.plan,
+    row.epoch,
+    row.attempts,
+    row.suspect,
+    row.more,
+    row.shares,
+    row.id,
   )
   ledger.hint('ended')
   hintOfWait(ledger, row)

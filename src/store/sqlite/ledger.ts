@@ -41,7 +41,7 @@ export class Ledger {
     this.dictionary = new Dictionary(database)
     this.lanes = new Lanes(database, this.dictionary, limits.reasonsMax, (hint) => this.hint(hint))
     this.lines = new Lines(database)
-    this.holds = new Holds(database, this.lines)
+    this.holds = new Holds(database)
     this.pools = new Pools(database)
     this.stagings = new Stagings(database)
     this.feed = new Feed(database, this.dictionary, limits.operationMs)
@@ -133,7 +133,12 @@ export class Ledger {
   /** What the row adds to its lane. Most add nothing but their state: these share one value. */
   figure(row: EntityRow): LaneFigure {
     if (row.reason !== null || row.sums !== null) {
-      return { state: this.dictionary.text(row.state), settled: row.settled === 1, reason: row.reason, sums: sumsOf(row) }
+      return {
+        state: this.dictionary.text(row.state),
+        settled: row.settled === 1,
+        reason: row.reason,
+        sums: sumsOf(row),
+      }
     }
     const key = row.state * 2 + row.settled
     let figure = this.#figures.get(key)
@@ -146,7 +151,9 @@ export class Ledger {
 
   /** Roots that are being purged: nothing of their trees is claimed or committed any more. */
   purging(): ReadonlySet<EntityId> {
-    this.#purging ??= new Set(this.database.all('SELECT id FROM tombstone WHERE purged_at IS NULL').map(([id]) => id as number))
+    this.#purging ??= new Set(
+      this.database.all('SELECT id FROM tombstone WHERE purged_at IS NULL').map(([id]) => id as number),
+    )
     return this.#purging
   }
 

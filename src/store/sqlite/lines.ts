@@ -3,9 +3,10 @@ import type { Database, Row } from './database.ts'
 
 /**
  * Where entities wait to run. All of one machine, state and edge share one line, save for what may be shut or put aside as a
- * whole: the children of a large, gated or resting lane, what a source has staged, what a hold or a full pool stops, suspects.
+ * whole: the children of a large, gated or resting lane, what a source has staged, what a hold or a full pool stops. Suspects
+ * stand in lines of their own in each of these places, for a claim takes them first and apart.
  */
-export type LineKind = 'shared' | 'lane' | 'hold' | 'pool' | 'suspect'
+export type LineKind = 'shared' | 'lane' | 'hold' | 'pool' | 'label'
 
 /** What a worker takes up: one machine version (its number), state and requested edge (words; 0: none). */
 export interface Run {
@@ -17,26 +18,31 @@ export interface Run {
 export interface Line extends Run {
   readonly id: number
   readonly kind: LineKind
+  readonly suspect: boolean
   readonly lane: number | null
   readonly gated: boolean
   readonly staging: number | null
   readonly hold: number | null
+  readonly holdable: boolean
   readonly pool: string | null
   shut: boolean
   idle: boolean
 }
 
 interface Place {
+  readonly suspect: boolean
   readonly lane?: number | null
   readonly gated?: boolean
   readonly staging?: number | null
   readonly hold?: number | null
+  readonly holdable?: boolean
   readonly pool?: string | null
 }
 
 /** Beyond so many the connection forgets what it knows of lines and reads them again. */
 const keptMax = 50_000
-const select = 'SELECT id, kind, machine, state, edge, lane, gated, staging, hold, pool, shut, idle FROM line'
+const select =
+  'SELECT id, kind, suspect, machine, state, edge, lane, gated, staging, hold, holdable, pool, shut, idle FROM line'
 
 export class Lines {
   readonly #database: Database
@@ -50,25 +56,28 @@ export class Lines {
     database.onForget(() => this.#forget())
   }
 
-  shared(run: Run): Line {
-    return this.#find('shared', run, {}, false)
-  }
-
-  suspects(run: Run): Line {
-    return this.#find('suspect', run, {}, false)
+  shared(run: Run, suspect: boolean): Line {
+    return this.#find('shared', run, { suspect }, false)
   }
 
   /** Of one lane's children, staged ones apart. It is shut unless the lane lets them through and they are published. */
-  ofLane(run: Run, lane: number, figures: Lane, gated: boolean, staging: number | null): Line {
-    return this.#find('lane', run, { lane, gated, staging }, staging !== null || !letsThrough(figures, gated))
+  ofLane(run: Run, lane: number, figures: Lane, gated: boolean, staging: number | null, suspect: boolean): Line {
+    return this.#find('lane', run, { lane, gated, staging, suspect }, staging !== null || !letsThrough(figures, gated))
   }
 
-  ofHold(run: Run, hold: number): Line {
-    return this.#find('hold', run, { hold }, true)
+  /** Of what a hold stopped, by whether the claim called the state holdable. Claims pass by while the hold stands. */
+  ofHold(run: Run, hold: number, holdable: boolean, suspect: boolean): Line {
+    return this.#find('hold', run, { hold, holdable, suspect }, false)
   }
 
-  ofPool(run: Run, pool: string): Line {
-    return this.#find('pool', run, { pool }, false)
+  /** Of those whose wait names this pool. */
+  ofPool(run: Run, pool: string, suspect: boolean): Line {
+    return this.#find('pool', run, { pool, suspect }, false)
+  }
+
+  /** Of those that the claim itself limits by the value of a label: the pool is of that value. */
+  ofLabel(run: Run, pool: string, suspect: boolean): Line {
+    return this.#find('label', run, { pool, suspect }, false)
   }
 
   byId(id: number): Line | null {
@@ -94,7 +103,7 @@ export class Lines {
 
   /** Nobody stands in it: claims pass by until somebody enters. */
   rest(line: Line): void {
-    if (line.idle || line.kind === 'shared') return
+    if (line.idle || (line.kind === 'shared' && !line.suspect)) return
     line.idle = true
     this.#database.run('UPDATE line SET idle = 1 WHERE id = ?', line.id)
     this.#file(line)
@@ -114,11 +123,6 @@ export class Lines {
       const line = this.byId(id as number)!
       this.#shut(line, !letsThrough(laneOf(line.lane!), line.gated))
     }
-  }
-
-  /** The hold is over: what it put aside may be claimed, and is judged anew. */
-  lift(hold: number): void {
-    for (const [id] of this.#database.all('SELECT id FROM line WHERE hold = ?', hold)) this.#shut(this.byId(id as number)!, false)
   }
 
   /** The lane is purged, and nobody stands in its lines any more. */
@@ -146,31 +150,60 @@ export class Lines {
   }
 
   #find(kind: LineKind, run: Run, place: Place, shut: boolean): Line {
-    const { lane = null, gated = false, staging = null, hold = null, pool = null } = place
+    const { suspect, lane = null, gated = false, staging = null, hold = null, holdable = false, pool = null } = place
     const name = nameOf(kind, run, place)
     const known = this.#byName.get(name)
     if (known) return known
     const row = this.#database.get(`${select} WHERE name = ?`, name)
     if (row) return this.#keep(row, name)
-    const idle = kind !== 'shared'
+    const idle = kind !== 'shared' || suspect
     const id = this.#database.number(
-      `INSERT INTO line (name, kind, machine, state, edge, lane, gated, staging, hold, pool, shut, idle)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
-      name, kind, run.machine, run.state, run.edge, lane, gated ? 1 : 0, staging, hold, pool, shut ? 1 : 0, idle ? 1 : 0,
+      `INSERT INTO line (name, kind, suspect, machine, state, edge, lane, gated, staging, hold, holdable, pool, shut, idle)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+      name,
+      kind,
+      suspect ? 1 : 0,
+      run.machine,
+      run.state,
+      run.edge,
+      lane,
+      gated ? 1 : 0,
+      staging,
+      hold,
+      holdable ? 1 : 0,
+      pool,
+      shut ? 1 : 0,
+      idle ? 1 : 0,
     )!
     const { machine, state, edge } = run
-    return this.#add({ id, kind, machine, state, edge, lane, gated, staging, hold, pool, shut, idle }, name)
+    return this.#add(
+      { id, kind, suspect, machine, state, edge, lane, gated, staging, hold, holdable, pool, shut, idle },
+      name,
+    )
   }
 
   #keep(row: Row, name?: string): Line {
-    const [id, kind, machine, state, edge, lane, gated, staging, hold, pool, shut, idle] = row
+    const [id, kind, suspect, machine, state, edge, lane, gated, staging, hold, holdable, pool, shut, idle] = row
     const known = this.#byId.get(id as number)
     if (known) {
       if (name !== undefined) this.#byName.set(name, known)
       return known
     }
     const line = {
-      id, kind, machine, state, edge, lane, gated: gated === 1, staging, hold, pool, shut: shut === 1, idle: idle === 1,
+      id,
+      kind,
+      suspect: suspect === 1,
+      machine,
+      state,
+      edge,
+      lane,
+      gated: gated === 1,
+      staging,
+      hold,
+      holdable: holdable === 1,
+      pool,
+      shut: shut === 1,
+      idle: idle === 1,
     } as Line
     return this.#add(line, name)
   }
@@ -195,7 +228,9 @@ export class Lines {
     if (!active) {
       const rows = this.#database.all(
         `${select} WHERE machine = ? AND state = ? AND edge = ? AND shut = 0 AND idle = 0`,
-        run.machine, run.state, run.edge,
+        run.machine,
+        run.state,
+        run.edge,
       )
       active = new Set(rows.map((row) => this.#keep(row)))
       this.#active.set(key, active)
@@ -210,8 +245,8 @@ export class Lines {
   }
 }
 
-function nameOf(kind: LineKind, run: Run, { lane, gated, staging, hold, pool }: Place): string {
-  return `${kind}/${run.machine}/${run.state}/${run.edge}/${lane ?? ''}/${gated ? 1 : 0}/${staging ?? ''}/${hold ?? ''}/${pool ?? ''}`
+function nameOf(kind: LineKind, run: Run, { suspect, lane, gated, staging, hold, holdable, pool }: Place): string {
+  return `${kind}/${suspect ? 1 : 0}/${run.machine}/${run.state}/${run.edge}/${lane ?? ''}/${gated ? 1 : 0}/${staging ?? ''}/${hold ?? ''}/${holdable ? 1 : 0}/${pool ?? ''}`
 }
 
 export function runKey({ machine, state, edge }: Run): string {

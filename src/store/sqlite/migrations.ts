@@ -61,15 +61,14 @@ CREATE INDEX lane_due ON lane (parent) WHERE awaited = 1 AND wake > seen;
 
 -- Where entities wait to run, in the order of (rank, id). A line that is shut or idle (empty when last looked at) costs a claim nothing.
 CREATE TABLE line (
-  id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, kind TEXT NOT NULL,
+  id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, suspect INTEGER NOT NULL,
   machine INTEGER NOT NULL, state INTEGER NOT NULL, edge INTEGER NOT NULL,
-  lane INTEGER, gated INTEGER NOT NULL, staging INTEGER, hold INTEGER, pool TEXT,
+  lane INTEGER, gated INTEGER NOT NULL, staging INTEGER, hold INTEGER, holdable INTEGER NOT NULL, pool TEXT,
   shut INTEGER NOT NULL, idle INTEGER NOT NULL
 );
 CREATE INDEX line_run ON line (machine, state, edge) WHERE shut = 0 AND idle = 0;
 CREATE INDEX line_lane ON line (lane) WHERE lane IS NOT NULL;
 CREATE INDEX line_staging ON line (staging) WHERE staging IS NOT NULL;
-CREATE INDEX line_hold ON line (hold) WHERE hold IS NOT NULL;
 
 -- One row per source whose staged children are not published; what they will add to each lane.
 CREATE TABLE staging (id INTEGER PRIMARY KEY, source INTEGER NOT NULL UNIQUE, births TEXT NOT NULL);

@@ -3,11 +3,20 @@ import type { LaneStatus } from '../../lane.ts'
 import type { Move } from '../../store.ts'
 import { hintOfWait } from './births.ts'
 import { standings } from './lanes.ts'
-import type { Ledger } from './ledger.ts'
 import { endUnits } from './leases.ts'
+import type { Ledger } from './ledger.ts'
 import { edgeOf, place, placeLeased } from './placing.ts'
 import {
-  type EntityRow, type More, moreOf, ownerOf, sharesOf, textOfMore, textOfShares, waitAt, waitCode, waits,
+  type EntityRow,
+  type More,
+  moreOf,
+  ownerOf,
+  sharesOf,
+  textOfMore,
+  textOfShares,
+  waitAt,
+  waitCode,
+  waits,
 } from './row.ts'
 import { actorText, record, writeLabels, writeRow } from './row-writing.ts'
 import { spawn } from './spawn.ts'
@@ -142,7 +151,11 @@ function applyLanes(ledger: Ledger, row: EntityRow, move: Move): void {
   }
 }
 
-const statusAfter: Readonly<Record<'rest' | 'stop' | 'go', LaneStatus>> = { rest: 'resting', stop: 'stopped', go: 'going' }
+const statusAfter: Readonly<Record<'rest' | 'stop' | 'go', LaneStatus>> = {
+  rest: 'resting',
+  stop: 'stopped',
+  go: 'going',
+}
 
 function setGate(ledger: Ledger, parent: number, name: string, gate: 'open' | 'shut'): void {
   const own = ledger.lanes.make(parent, name)
@@ -154,4 +167,3 @@ function setGate(ledger: Ledger, parent: number, name: string, gate: 'open' | 's
 function follow({ lines, lanes, stagings }: Ledger, lane: number): void {
   lines.follow(lane, lanes.byId(lane).lane, (staging) => stagings.isOpen(staging))
 }
-

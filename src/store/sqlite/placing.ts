@@ -49,8 +49,10 @@ function lineFor(ledger: Ledger, row: EntityRow, lane: LaneRow, edge: number): L
   const run: Run = { machine: row.machine, state: row.state, edge }
   const gated = row.wait === waits.gatedRun
   const { lines, limits, stagings } = ledger
-  if (stagings.isOpen(row.staging)) return lines.ofLane(run, lane.id, lane.lane, gated, row.staging)
-  if (row.suspect > 0) return lines.suspects(run)
+  const suspect = row.suspect > 0
+  if (stagings.isOpen(row.staging)) return lines.ofLane(run, lane.id, lane.lane, gated, row.staging, suspect)
   const small = lane.lane.parent === null || lane.size <= limits.laneSharedMax
-  return small && letsThrough(lane.lane, gated) ? lines.shared(run) : lines.ofLane(run, lane.id, lane.lane, gated, null)
+  return small && letsThrough(lane.lane, gated)
+    ? lines.shared(run, suspect)
+    : lines.ofLane(run, lane.id, lane.lane, gated, null, suspect)
 }

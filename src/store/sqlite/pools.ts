@@ -66,7 +66,13 @@ export class Pools {
     pool.taken += amount - (own ?? 0)
     if (own === null) {
       pool.turns += 1
-      this.#database.run('INSERT INTO pool_share (pool, entity, amount, turn) VALUES (?, ?, ?, ?)', name, entity, amount, pool.turns)
+      this.#database.run(
+        'INSERT INTO pool_share (pool, entity, amount, turn) VALUES (?, ?, ?, ?)',
+        name,
+        entity,
+        amount,
+        pool.turns,
+      )
     } else {
       this.#database.run('UPDATE pool_share SET amount = ? WHERE pool = ? AND entity = ?', amount, name, entity)
     }
@@ -106,7 +112,10 @@ export class Pools {
       this.#database.run(
         `INSERT INTO pool (name, ceiling, taken, turns) VALUES (?, ?, ?, ?)
          ON CONFLICT (name) DO UPDATE SET ceiling = excluded.ceiling, taken = excluded.taken, turns = excluded.turns`,
-        name, pool.ceiling, pool.taken, pool.turns,
+        name,
+        pool.ceiling,
+        pool.taken,
+        pool.turns,
       )
     }
     this.#dirty.clear()
@@ -114,7 +123,11 @@ export class Pools {
   }
 
   #shares(name: string): readonly (readonly [EntityId, number])[] {
-    const rows = this.#database.all('SELECT entity, amount FROM pool_share WHERE pool = ? ORDER BY turn, entity LIMIT ?', name, holdersMax)
+    const rows = this.#database.all(
+      'SELECT entity, amount FROM pool_share WHERE pool = ? ORDER BY turn, entity LIMIT ?',
+      name,
+      holdersMax,
+    )
     return rows.map(([entity, amount]) => [entity as number, amount as number])
   }
 

@@ -56,17 +56,32 @@ export function tombstones(ledger: Ledger, ids: readonly EntityId[]): readonly (
 function mark(ledger: Ledger, row: EntityRow): void {
   const { parent } = ledger.lanes.byId(row.lane).lane
   if (parent !== null) {
-    throw new SluiceError('conflict', `Entity ${row.id} is a child of ${parent}; only a root is purged, with all below it.`, { id: row.id })
+    throw new SluiceError(
+      'conflict',
+      `Entity ${row.id} is a child of ${parent}; only a root is purged, with all below it.`,
+      { id: row.id },
+    )
   }
   const state = ledger.dictionary.text(row.state)
   if (row.settled === 0) {
-    throw new SluiceError('conflict', `Entity ${row.id} is ${state}, which is not settled. Let it end or cancel it first.`, { id: row.id })
+    throw new SluiceError(
+      'conflict',
+      `Entity ${row.id} is ${state}, which is not settled. Let it end or cancel it first.`,
+      { id: row.id },
+    )
   }
   if (ledger.purging().has(row.id)) return
   const { name, version } = ledger.dictionary.machineOf(row.machine)
   ledger.database.run(
     'INSERT INTO tombstone (id, machine, version, state, key, data, lanes, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
-    row.id, name, version, state, row.key, row.data, '[]', row.createdAt,
+    row.id,
+    name,
+    version,
+    state,
+    row.key,
+    row.data,
+    '[]',
+    row.createdAt,
   )
   ledger.forgetPurging()
 }
@@ -74,24 +89,47 @@ function mark(ledger: Ledger, row: EntityRow): void {
 /** Up to `limit` descendants, each after all that is below it. Staged ones are among them. */
 function deepestFirst(ledger: Ledger, parent: EntityId, limit: number): readonly EntityRow[] {
   const { database } = ledger
+  const children = firstChildren(ledger, parent, limit)
+  const ids = JSON.stringify(children.map(({ id }) => id))
+  const parents = database.all('SELECT DISTINCT parent FROM lane WHERE parent IN (SELECT value FROM json_each(?))', ids)
+  const withLanes = new Set(parents.map(([id]) => id as number))
   const found: EntityRow[] = []
-  for (const [lane] of database.all('SELECT id FROM lane WHERE parent = ?', parent)) {
+  for (const child of children) {
     if (found.length >= limit) break
-    const children = database.all(`${selectRowsWithoutData} WHERE lane = ? LIMIT ?`, lane as number, limit - found.length).map(rowOf)
-    const ids = JSON.stringify(children.map(({ id }) => id))
-    const parents = database.all('SELECT DISTINCT parent FROM lane WHERE parent IN (SELECT value FROM json_each(?))', ids)
-    const withChildren = new Set(parents.map(([id]) => id as number))
-    for (const child of children) {
-      if (found.length >= limit) break
-      if (withChildren.has(child.id)) found.push(...deepestFirst(ledger, child.id, limit - found.length))
-      if (found.length < limit) found.push(child)
-    }
+    if (withLanes.has(child.id)) found.push(...deepestFirst(ledger, child.id, limit - found.length))
+    if (found.length < limit) found.push(child)
   }
   return found
 }
 
+/** The first by id, found in the index by lane and state: one short range for each. */
+function firstChildren(ledger: Ledger, parent: EntityId, limit: number): readonly EntityRow[] {
+  const { database } = ledger
+  const ids: EntityId[] = []
+  for (const [lane] of database.all('SELECT id FROM lane WHERE parent = ?', parent)) {
+    let state = database.number('SELECT min(state) FROM entity WHERE lane = ?', lane as number)
+    while (state !== null) {
+      const rows = database.all(
+        'SELECT id FROM entity WHERE lane = ? AND state = ? ORDER BY id LIMIT ?',
+        lane as number,
+        state,
+        limit,
+      )
+      for (const [id] of rows) ids.push(id as number)
+      state = database.number('SELECT min(state) FROM entity WHERE lane = ? AND state > ?', lane as number, state)
+    }
+  }
+  const first = JSON.stringify(ids.sort((one, other) => one - other).slice(0, limit))
+  return database
+    .all(`${selectRowsWithoutData} WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`, first)
+    .map(rowOf)
+}
+
 function firstBelow(ledger: Ledger, root: EntityId): boolean {
-  return ledger.database.get('SELECT 1 FROM entity WHERE lane IN (SELECT id FROM lane WHERE parent = ?) LIMIT 1', root) !== undefined
+  return (
+    ledger.database.get('SELECT 1 FROM entity WHERE lane IN (SELECT id FROM lane WHERE parent = ?) LIMIT 1', root) !==
+    undefined
+  )
 }
 
 function removeLanes(ledger: Ledger, parent: EntityId): void {

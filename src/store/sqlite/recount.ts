@@ -8,7 +8,9 @@ type Figures = Readonly<Record<string, number>>
 
 /** Compares each lane with its children, row by row; `mend` makes the lane say what the rows say. */
 export function recount(ledger: Ledger, parents: readonly (EntityId | null)[], mend: boolean): readonly Drift[] {
-  return mend ? ledger.write(() => compareAll(ledger, parents, true)) : ledger.read(() => compareAll(ledger, parents, false))
+  return mend
+    ? ledger.write(() => compareAll(ledger, parents, true))
+    : ledger.read(() => compareAll(ledger, parents, false))
 }
 
 function compareAll(ledger: Ledger, parents: readonly (EntityId | null)[], mend: boolean): readonly Drift[] {

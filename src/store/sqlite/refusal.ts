@@ -23,9 +23,11 @@ export function refusalOfMove(move: Move, limits: Limits): string | null {
     (move.labels === null ? null : refusalOfLabels(move.labels)) ??
     (hops.length === 0 ? null : refusalOfPath(hops, move.state))
   if (refusal) return refusal
-  if (keep && move.settled) return `Entity ${id} cannot keep its lease into ${move.state}: the state is settled, nothing runs in it.`
+  if (keep && move.settled)
+    return `Entity ${id} cannot keep its lease into ${move.state}: the state is settled, nothing runs in it.`
   if (keep && by === 'outside') return `Entity ${id} cannot keep its lease: a move from outside ends it.`
-  if (by === 'aside' && hops.length > 0) return `Entity ${id} cannot move aside of its lease: a move with hops is by lease or from outside.`
+  if (by === 'aside' && hops.length > 0)
+    return `Entity ${id} cannot move aside of its lease: a move with hops is by lease or from outside.`
   if (wait === null && !keep && by !== 'aside') return `The move of entity ${id} must say what it waits for next.`
   if (priority !== null && !Number.isFinite(priority)) return `Priority must be a number; it was ${priority}.`
   if (children.length > 0) return refusalOfChildren(move, limits)
@@ -42,7 +44,8 @@ function refusalOfChildren(move: Move, limits: Limits): string | null {
     if (refusal) return `Child ${child.ordinal} of entity ${id}: ${refusal}`
   }
   const keys = children.flatMap((child) => child.key ?? [])
-  if (new Set(keys).size < keys.length) return `Two children of entity ${id} have the same key; a key belongs to one entity.`
+  if (new Set(keys).size < keys.length)
+    return `Two children of entity ${id} have the same key; a key belongs to one entity.`
   return refusalOfTakes(move)
 }
 
@@ -59,7 +62,8 @@ function refusalOfTakes({ id, takes }: Move): string | null {
 export function refusalOfPath(hops: readonly Hop[], to: string): string | null {
   for (let index = 1; index < hops.length; index += 1) {
     const [before, hop] = [hops[index - 1]!, hops[index]!]
-    if (before.to !== hop.from) return `The path breaks: ${before.transition} ends in ${before.to}, ${hop.transition} begins in ${hop.from}.`
+    if (before.to !== hop.from)
+      return `The path breaks: ${before.transition} ends in ${before.to}, ${hop.transition} begins in ${hop.from}.`
   }
   const end = hops[hops.length - 1]?.to
   return end === undefined || end === to ? null : `The path ends in ${end}, but the move says ${to}.`

@@ -1,10 +1,10 @@
 import type { ChildBirth, Move } from '../../store.ts'
 import { hintOfWait } from './births.ts'
-import type { Ledger } from './ledger.ts'
 import { endUnits } from './leases.ts'
+import type { Ledger } from './ledger.ts'
 import { place } from './placing.ts'
-import { actorText, record, writeLabels, writeRow } from './row-writing.ts'
 import { type EntityRow, ownerOf, waitAt, waitCode } from './row.ts'
+import { actorText, record, writeLabels, writeRow } from './row-writing.ts'
 
 /** Its source ran again, and it had ended badly: it begins anew, with what the source says of it now. */
 export function reopen(ledger: Ledger, row: EntityRow, birth: ChildBirth, move: Move, now: number): void {

@@ -7,10 +7,24 @@ const updateColumns = `line = ?2, rank = ?3, plan = ?4, state = ?5, settled = ?6
 const updateRow = `UPDATE entity SET ${updateColumns} WHERE id = ?1`
 const updateRowAndData = `UPDATE entity SET ${updateColumns}, data = ?21 WHERE id = ?1`
 
-export function record(ledger: Ledger, row: EntityRow, path: number, actor: string | null, error: string | null, now: number): void {
+export function record(
+  ledger: Ledger,
+  row: EntityRow,
+  path: number,
+  actor: string | null,
+  error: string | null,
+  now: number,
+): void {
   ledger.database.run(
     'INSERT INTO history (entity, seq, epoch, generation, at, path, actor, error) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
-    row.id, row.seq, row.epoch, row.generation, now, path, actor, error,
+    row.id,
+    row.seq,
+    row.epoch,
+    row.generation,
+    now,
+    path,
+    actor,
+    error,
   )
   ledger.feed.moved(row.id, row.seq)
 }
@@ -24,8 +38,26 @@ export function actorText({ actor, role, reason, requestId }: Actor): string | n
 export function writeRow(ledger: Ledger, row: EntityRow, data: string | null): void {
   const statement = ledger.database.statement(data === null ? updateRow : updateRowAndData)
   const values = [
-    row.id, row.line, row.rank, row.plan, row.state, row.settled, row.seq, row.epoch, row.generation, row.attempts, row.suspect,
-    row.wait, row.at, row.priority, row.standing, row.reason, row.sums, row.shares, row.more, row.changedAt,
+    row.id,
+    row.line,
+    row.rank,
+    row.plan,
+    row.state,
+    row.settled,
+    row.seq,
+    row.epoch,
+    row.generation,
+    row.attempts,
+    row.suspect,
+    row.wait,
+    row.at,
+    row.priority,
+    row.standing,
+    row.reason,
+    row.sums,
+    row.shares,
+    row.more,
+    row.changedAt,
   ]
   if (data === null) statement.run(...values)
   else statement.run(...values, data)
@@ -35,7 +67,11 @@ export function writeLabels(ledger: Ledger, row: EntityRow, labels: readonly (st
   setLabels(row, labels)
   ledger.database.run(
     'UPDATE entity SET labels = ?, label0 = ?, label1 = ?, label2 = ?, label3 = ? WHERE id = ?',
-    row.labels, row.label0, row.label1, row.label2, row.label3, row.id,
+    row.labels,
+    row.label0,
+    row.label1,
+    row.label2,
+    row.label3,
+    row.id,
   )
 }
-

@@ -167,7 +167,9 @@ function waitOf(row: EntityRow, more: More): Wait {
     case waits.run:
       return more.pool === undefined ? { for: 'run', at } : { for: 'run', at, pool: more.pool }
     case waits.gatedRun:
-      return more.pool === undefined ? { for: 'run', at, gated: true } : { for: 'run', at, gated: true, pool: more.pool }
+      return more.pool === undefined
+        ? { for: 'run', at, gated: true }
+        : { for: 'run', at, gated: true, pool: more.pool }
     case waits.children:
       return { for: 'children', at: row.at }
     case waits.time:

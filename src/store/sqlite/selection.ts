@@ -49,12 +49,12 @@ export class Selection {
   }
 
   ordinary(): readonly Pick[] {
-    return this.#pick(this.#served, (line) => line.kind !== 'suspect')
+    return this.#pick(this.#served, (line) => !line.suspect)
   }
 
   /** The first suspects in rank order, of all runs or of one. */
   suspects(max: number, served: Served | null = null, but: ReadonlySet<EntityId> | null = null): readonly Pick[] {
-    return this.#pick(served ? [served] : this.#served, (line) => line.kind === 'suspect', max, but)
+    return this.#pick(served ? [served] : this.#served, (line) => line.suspect, max, but)
   }
 
   #pick(
@@ -70,7 +70,12 @@ export class Selection {
     if (rowsMax < 1) return picks
     const open = served
       .filter(({ run }) => run.limit > 0 && (!run.pool || pools.room(run.pool.name, run.pool.ceiling, null) >= 1))
-      .flatMap((tag) => lines.active(tag).filter((line) => wanted(line) && this.#isOpen(line, tag)).map((line) => ({ line, tag })))
+      .flatMap((tag) =>
+        lines
+          .active(tag)
+          .filter((line) => wanted(line) && this.#isOpen(line, tag))
+          .map((line) => ({ line, tag })),
+      )
     const merged = new MergedLines(database, open, rowsMax)
     for (const line of merged.empty) lines.rest(line)
     const units = new Map<string, number>()
@@ -88,7 +93,7 @@ export class Selection {
       }
       const labelled = labelPool(row, run)
       const isFull = labelled !== null && roomLeft(this.#ledger, units, labelled, row.id) < 1
-      const aside = this.#asideOf(row, line, tag) ?? (isFull ? lines.ofPool(tag, labelled.name) : null)
+      const aside = this.#asideOf(row, tag) ?? (isFull ? lines.ofLabel(tag, labelled.name, line.suspect) : null)
       if (aside === line) {
         // All that stand in this line wait for the same pool, which this claim has just filled.
         merged.endLine(line)
@@ -119,34 +124,35 @@ export class Selection {
     return picks
   }
 
-  /** A line of what waits for a full pool is passed by as a whole. */
+  /** A line of what waits for a full pool, or for a hold to end, is passed by as a whole. */
   #isOpen(line: Line, { run }: Served): boolean {
+    if (line.hold !== null) return line.holdable !== run.holdable || !this.#ledger.holds.stands(line.hold, this.#now)
     if (line.pool === null) return true
+    if (line.kind === 'pool') return this.#ledger.pools.hasRoom(line.pool)
+    // The limit may have been changed or dropped since they were put aside: then they are judged anew.
     const { poolPer } = run
-    if (poolPer && line.pool.startsWith(`${poolPer.name}/`)) {
-      return this.#ledger.pools.room(line.pool, poolPer.ceiling, null) >= 1
-    }
-    return this.#ledger.pools.hasRoom(line.pool)
+    if (!poolPer || !line.pool.startsWith(`${poolPer.name}/`)) return true
+    return this.#ledger.pools.room(line.pool, poolPer.ceiling, null) >= 1
   }
 
   /** Where the row must stand instead. Null: nothing stops it. */
-  #asideOf(row: EntityRow, line: Line, served: Served): Line | null {
+  #asideOf(row: EntityRow, served: Served): Line | null {
     const { lanes, lines, holds, pools, dictionary } = this.#ledger
     const lane = lanes.byId(row.lane)
     const gated = row.wait === waits.gatedRun
-    if (!letsThrough(lane.lane, gated)) return lines.ofLane(served, lane.id, lane.lane, gated, null)
-    if (row.suspect > 0 && line.kind !== 'suspect') return lines.suspects(served)
+    const suspect = row.suspect > 0
+    if (!letsThrough(lane.lane, gated)) return lines.ofLane(served, lane.id, lane.lane, gated, null, suspect)
     if (holds.standing(this.#now).length > 0) {
       const { machine } = served.run
       const labels = [row.label0, row.label1, row.label2, row.label3]
       const state = dictionary.text(row.state)
       const held = { id: row.id, machine, state, parent: lane.lane.parent, labels }
       const [hold] = holds.over(held, served.run.holdable, dictionary.labelNames, this.#now)
-      if (hold) return lines.ofHold(served, hold.id)
+      if (hold) return lines.ofHold(served, hold.id, served.run.holdable, suspect)
     }
     if (row.more !== null) {
       const { pool } = moreOf(row)
-      if (pool !== undefined && !pools.hasRoom(pool)) return lines.ofPool(served, pool)
+      if (pool !== undefined && !pools.hasRoom(pool)) return lines.ofPool(served, pool, suspect)
     }
     return null
   }

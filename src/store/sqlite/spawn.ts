@@ -25,8 +25,11 @@ export function spawn(ledger: Ledger, source: EntityRow, move: Move, now: number
         continue
       }
       if (old) unstage(ledger, source.id, old)
-      if (move.staging === 'stage') stage(ledger, source.id, birth, id, now)
-      else appear(ledger, source.id, birth, id, lanes, now)
+      const row =
+        move.staging === 'stage'
+          ? stage(ledger, source.id, birth, id, now)
+          : appear(ledger, source.id, birth, id, lanes, now)
+      existing.set(birth.ordinal, row)
     }
   }
   if (move.staging === 'publish') publish(ledger, source.id, move.spawned)
@@ -34,7 +37,7 @@ export function spawn(ledger: Ledger, source: EntityRow, move: Move, now: number
 }
 
 /** What this source has spawned before under these ordinals. */
-function existingOf(ledger: Ledger, source: number, children: readonly ChildBirth[]): ReadonlyMap<number, EntityRow> {
+function existingOf(ledger: Ledger, source: number, children: readonly ChildBirth[]): Map<number, EntityRow> {
   let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   for (const { ordinal } of children) {
     low = Math.min(low, ordinal)
@@ -44,11 +47,22 @@ function existingOf(ledger: Ledger, source: number, children: readonly ChildBirt
   const rows =
     high - low < children.length * 2
       ? ledger.database.all(`${range} BETWEEN ? AND ?`, source, low, high)
-      : ledger.database.all(`${range} IN (SELECT value FROM json_each(?))`, source, JSON.stringify(children.map(({ ordinal }) => ordinal)))
+      : ledger.database.all(
+          `${range} IN (SELECT value FROM json_each(?))`,
+          source,
+          JSON.stringify(children.map(({ ordinal }) => ordinal)),
+        )
   return new Map(rows.map((values) => rowOf(values)).map((row) => [row.ordinal!, row]))
 }
 
-function appear(ledger: Ledger, source: number, birth: ChildBirth, id: number, known: Map<string, LaneRow>, now: number): void {
+function appear(
+  ledger: Ledger,
+  source: number,
+  birth: ChildBirth,
+  id: number,
+  known: Map<string, LaneRow>,
+  now: number,
+): EntityRow {
   const { dictionary, lanes } = ledger
   const key = `${birth.parent}/${birth.lane}`
   let lane = known.get(key)
@@ -62,10 +76,11 @@ function appear(ledger: Ledger, source: number, birth: ChildBirth, id: number, k
   bear(ledger, row, lane, now)
   ledger.feed.born(id)
   hintOfWait(ledger, row)
+  return row
 }
 
 /** Written, but unseen: not even its lane is, if nobody else made it. */
-function stage(ledger: Ledger, source: number, birth: ChildBirth, id: number, now: number): void {
+function stage(ledger: Ledger, source: number, birth: ChildBirth, id: number, now: number): EntityRow {
   const { lanes, stagings, dictionary } = ledger
   const staging = stagings.make(source)
   const lane = lanes.make(birth.parent, birth.lane, true)
@@ -74,6 +89,7 @@ function stage(ledger: Ledger, source: number, birth: ChildBirth, id: number, no
   stagings.add(staging, lane.id, dictionary.machine(birth.machine, birth.version).id, birth.watches, ledger.figure(row))
   stagings.born(staging, id)
   bear(ledger, row, lane, now)
+  return row
 }
 
 /** One row for all that the source staged, and one for each lane and line of it. */
@@ -82,7 +98,12 @@ function publish(ledger: Ledger, source: number, spawned: number): void {
   const staging = stagings.of(source)
   if (!staging) return
   // An earlier, crashed attempt went further than the one that ended: its surplus never was.
-  const surplus = database.all(`${selectRowsWithoutData} WHERE source = ? AND ordinal >= ? AND staging = ?`, source, spawned, staging.id)
+  const surplus = database.all(
+    `${selectRowsWithoutData} WHERE source = ? AND ordinal >= ? AND staging = ?`,
+    source,
+    spawned,
+    staging.id,
+  )
   for (const values of surplus) unstage(ledger, source, rowOf(values))
   stagings.close(staging)
   for (const staged of staging.lanes.values()) {

@@ -117,7 +117,9 @@ export class Stagings {
       for (const staged of staging.lanes.values()) {
         this.#database.run(
           'INSERT OR REPLACE INTO staging_lane (staging, lane, figures) VALUES (?, ?, ?)',
-          staging.id, staged.lane, JSON.stringify(staged),
+          staging.id,
+          staged.lane,
+          JSON.stringify(staged),
         )
       }
       staging.dirty = false
@@ -131,14 +133,20 @@ export class Stagings {
 export function changesOf(staged: StagedLane): readonly LaneChange[] {
   return staged.figures.flatMap(({ state, settled, reason, sums, times }) => {
     if (times === 0) return []
-    const one = { from: null, to: { state, settled, reason, sums: Object.keys(sums).length > 0 ? sums : null }, times: 1 }
+    const one = {
+      from: null,
+      to: { state, settled, reason, sums: Object.keys(sums).length > 0 ? sums : null },
+      times: 1,
+    }
     if (times === 1) return [one]
     return [one, { from: null, to: { state, settled, reason, sums: null }, times: times - 1 }]
   })
 }
 
 function count(staged: StagedLane, { state, settled, reason, sums }: LaneFigure, times: 1 | -1): void {
-  let figure = staged.figures.find((other) => other.state === state && other.settled === settled && other.reason === reason)
+  let figure = staged.figures.find(
+    (other) => other.state === state && other.settled === settled && other.reason === reason,
+  )
   if (!figure) {
     figure = { state, settled, reason, sums: {}, times: 0 }
     staged.figures.push(figure)

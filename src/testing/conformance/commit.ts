@@ -61,6 +61,39 @@ export function commit(tell: Tell): void {
     assert.equal(await story.kind(guess), 'saved')
   })
 
+  tell('a path that does not hold together is refused, and so is one that begins elsewhere', async (story) => {
+    const entity = await story.create()
+    for (const [what, changes] of Object.entries({
+      'the path breaks': { hops: [hop('ready', 'packed'), hop('sealed', 'done')] },
+      'the path ends elsewhere': { hops: [hop('ready', 'packed')], state: 'done' },
+      'the path begins elsewhere': { hops: [hop('packed', 'done')] },
+    } satisfies Record<string, Partial<Move>>)) {
+      assert.equal(await story.kind(aMove(entity, changes)), 'refused', what)
+    }
+    assert.deepEqual(await story.get(entity.id), entity)
+  })
+
+  tell(
+    'what cannot be meant is refused',
+    async (story) => {
+      const { entity } = await story.createClaimed()
+      const other = await story.create()
+      for (const [what, move] of Object.entries({
+        'a hop aside of the lease': aMove(entity, { by: 'aside' }),
+        'a lease kept from outside': aMove(entity, { by: 'outside', state: 'packed', keep: true }),
+        'no wait': aMove(entity, { state: 'packed', wait: null }),
+        'a wait for no time': aMove(entity, { state: 'packed', wait: { for: 'run', at: Number.NaN } }),
+        'a child of a stranger': aMove(entity, { children: [aChild(other, 0)] }),
+        'two children with one key': aMove(entity, { children: someChildren(entity, 2, { key: 'same' }) }),
+        'more children than allowed': aMove(entity, { children: someChildren(entity, 11) }),
+      })) {
+        assert.equal(await story.kind(move), 'refused', what)
+      }
+      assert.deepEqual(await story.get(entity.id), entity)
+    },
+    { spawnMax: 10 },
+  )
+
   tell('a lease cannot be kept into a settled state', async (story) => {
     const { entity } = await story.createClaimed()
     assert.equal(await story.kind(aMove(entity, { keep: true })), 'refused')

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { EntityId } from '../../entity.ts'
+import type { Lane } from '../../lane.ts'
 import { manualClock, parcelMachine, shipmentMachine } from '../builders.ts'
 import type { Observation } from './observation.ts'
 import { Observer } from './observation.ts'
@@ -37,6 +38,8 @@ class Side {
   /** Stores may leave gaps between ids, so each is known by the order in which it was first seen. */
   readonly #names = new Map<EntityId, number>()
 
+  readonly #wakes = new Map<string, number>()
+
   private constructor(harness: Harness, player: Player) {
     this.#harness = harness
     this.#player = player
@@ -48,15 +51,27 @@ class Side {
     const harness = await open({ clock, limits: randomLimits })
     await harness.store.migrate()
     await harness.store.define([parcelMachine, shipmentMachine])
-    return new Side(harness, new Player(harness.store, clock))
+    return new Side(harness, new Player(harness.store, harness.store, clock))
   }
 
   async play(step: Step): Promise<unknown> {
-    const answer = await this.#player.play(step)
+    // In which order a tree is taken apart is a store's own, so here it goes at once.
+    const answer = await this.#player.play(step.do === 'purge' ? { ...step, limit: 1_000 } : step)
     const now = await this.#observer.look()
     this.#player.saw(now.entities)
     for (const { id } of now.entities) if (!this.#names.has(id)) this.#names.set(id, this.#names.size + 1)
-    return this.#named({ answer: comparable(answer), now: shown(now) })
+    return this.#named({
+      answer: comparable(answer),
+      now: { ...shown(now), lanes: now.lanes.map((lane) => this.#woken(lane)) },
+    })
+  }
+
+  /** How much a wake number grows for several births at once is a store's own; that it grows is not. */
+  #woken({ wake, seen, ...lane }: Lane): unknown {
+    const key = `${lane.parent}/${lane.name}`
+    const grown = wake > (this.#wakes.get(key) ?? 0)
+    this.#wakes.set(key, wake)
+    return { ...lane, grown, ahead: wake > seen }
   }
 
   async end(): Promise<void> {
@@ -94,7 +109,11 @@ function comparable(answer: Answer): unknown {
         'id' in verdict ? { kind: verdict.kind, entity: verdict.id } : verdict.kind,
       )
     case 'claimed':
-      return { entities: answer.result.entities.map(withNamedId), suspects: answer.result.suspects }
+      return {
+        entities: answer.result.entities.map(withNamedId),
+        // Whether suspects that a full pool stops are said to wait is left to each store: the engine only asks again later.
+        suspects: answer.runs.every((run) => !run.pool && !run.poolPer) && answer.result.suspects,
+      }
     case 'committed':
       // The words of a refusal are each store's own, and so is which ten holders are named.
       return answer.verdicts.map((verdict) => {
@@ -108,7 +127,7 @@ function comparable(answer: Answer): unknown {
   }
 }
 
-function shown(now: Observation): unknown {
+function shown(now: Observation): object {
   const { due } = now
   return {
     ...now,

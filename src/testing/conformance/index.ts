@@ -9,6 +9,7 @@ import { lease } from './lease.ts'
 import { lines } from './lines.ts'
 import { listing } from './listing.ts'
 import { pools } from './pools.ts'
+import { processes } from './processes.ts'
 import { proof } from './proof.ts'
 import { retention } from './retention.ts'
 import { spawning } from './spawning.ts'
@@ -37,6 +38,7 @@ const chapters: Readonly<Record<string, Chapter>> = {
   Retention: retention,
   'History and feed': history,
   Time: time,
+  'Several processes': processes,
   'Creating and defining': create,
   'Getting and listing': listing,
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { rootLane } from '../../entity.ts'
+import { nobody } from '../../store.ts'
 import {
   aChange,
   aCheckpoint,
@@ -311,6 +312,41 @@ export function lanes(tell: Tell): void {
       assert.equal((await story.claim(worker)).length, 2)
     })
   }
+
+  tell('a recount that finds nothing wrong mends nothing', async (story) => {
+    const { parent } = await story.createParent(3)
+    const before = await story.picture(parent.id)
+    assert.deepEqual(await story.store.recount([parent.id, null], { ...nobody, actor: 'olga' }), [])
+    assert.deepEqual(await story.picture(parent.id), before)
+  })
+
+  tell('a lane that lies is found out by a recount, and mended with a trace', async (story) => {
+    if (!story.harness.damage) return
+    const { parent } = await story.createParent(3)
+    const lane = await story.lane(parent.id)
+    await story.harness.damage({ ...lane, open: 1, counts: { ready: 2, lost: 1 } })
+    const drift = {
+      parent: parent.id,
+      lane: 'parcels',
+      said: { open: 1, 'counts.ready': 2, 'counts.lost': 1 },
+      counted: { open: 3, 'counts.ready': 3, 'counts.lost': 0 },
+    }
+    const found = await story.store.recount([parent.id], null)
+    assert.deepEqual(found, [drift])
+    assert.equal((await story.lane(parent.id)).open, 1, 'who only asks changes nothing')
+    const actor = { actor: 'olga', role: 'admin', reason: 'audit', requestId: 'r-1' }
+    assert.deepEqual(await story.store.recount([parent.id], actor), [drift])
+    assert.deepEqual(await story.store.recount([parent.id], null), [])
+    const mended = await story.lane(parent.id)
+    assert.deepEqual([mended.open, mended.counts], [3, { ready: 3 }])
+    assert.ok(mended.wake > lane.wake, 'the parent was judged by wrong figures: it looks again')
+    const record = (await story.history(parent.id)).at(-1)
+    assert.equal((await story.get(parent.id)).seq, parent.seq + 1)
+    assert.deepEqual(
+      [record?.cause, record?.hops, record?.seq, record?.actor, record?.reason],
+      ['repair', [], parent.seq + 1, 'olga', 'audit'],
+    )
+  })
 
   tell('lanes are read for the parents that are asked for, and none else', async (story) => {
     const { parent: first } = await story.createParent(1)

@@ -36,11 +36,11 @@ function plannedMove(plan: MovePlan, entity: Entity, { time, read }: Knowledge):
   const run = { for: 'run', at: time + plan.delayMs } as const
   const sums = { bytes: plan.amount }
   const inPlace = { hops: [], state: entity.state, settled: entity.settled }
-  const stays = (changes: Partial<Move>): Move =>
-    leased ? aCheckpoint(entity, changes) : aChange(entity, changes)
+  const stays = (changes: Partial<Move>): Move => (leased ? aCheckpoint(entity, changes) : aChange(entity, changes))
   const moves = (state: string, changes: Partial<Move> = {}): Move => {
     const generation = entity.settled ? entity.generation + 1 : entity.generation
-    return aMove(entity, { by, state, hops: [hop(entity.state, state)], generation, wait: run, ...changes })
+    const holdable = state === 'ready'
+    return aMove(entity, { by, state, hops: [hop(entity.state, state)], generation, wait: run, holdable, ...changes })
   }
   switch (plan.act) {
     case 'done':
@@ -52,13 +52,17 @@ function plannedMove(plan: MovePlan, entity: Entity, { time, read }: Knowledge):
     case 'poll':
       return aMove(entity, { by, ...inPlace, attempts: 'back', wait: run, cause: 'poll' })
     case 'onward':
-      return moves('packed', { holdable: plan.gated, ...(leased ? { keep: true, wait: null } : {}) })
+      return moves('packed', leased ? { keep: true, wait: null } : {})
     case 'checkpoint':
-      return aCheckpoint(entity, { checkpoint: { cursor: `${plan.ordinal}`, spawned: plan.ordinal }, progress: '1', sums })
+      return aCheckpoint(entity, {
+        checkpoint: { cursor: `${plan.ordinal}`, spawned: plan.ordinal },
+        progress: '1',
+        sums,
+      })
     case 'rank':
       return aChange(entity, { priority: plan.amount })
     case 'relabel':
-      return moves('ready', { labels: [plan.gated ? 'maps' : 'books', null], holdable: true })
+      return moves('ready', { labels: [plan.gated ? 'maps' : 'books', null] })
     case 'reopen':
       return moves('ready', { by: 'outside', reason: null, error: null })
     case 'park':

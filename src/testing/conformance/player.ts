@@ -1,30 +1,10 @@
-import type { Entity, EntityId, Request } from '../../entity.ts'
+import type { Entity, EntityId } from '../../entity.ts'
 import { isSluiceError } from '../../errors.ts'
 import type { HoldScope } from '../../hold.ts'
-import type {
-  Birth,
-  ChildBirth,
-  ClaimResult,
-  ClaimRun,
-  CreateVerdict,
-  Move,
-  Release,
-  Store,
-  Verdict,
-} from '../../store.ts'
+import type { Birth, ClaimResult, ClaimRun, CreateVerdict, Move, Release, Store, Verdict } from '../../store.ts'
 import type { ManualClock } from '../builders.ts'
-import {
-  aBirth,
-  aChange,
-  aCheckpoint,
-  aChild,
-  aMove,
-  aRun,
-  aWorker,
-  hop,
-  waitForChildren,
-  waitForNothing,
-} from '../builders.ts'
+import { aBirth, aRun, aWorker, waitForNothing } from '../builders.ts'
+import { plannedMoves } from './planned-move.ts'
 import type { BirthPlan, MovePlan, Step } from './program.ts'
 
 /** What one step answered: everything that a caller was told. */
@@ -111,7 +91,7 @@ export class Player {
       }
       case 'claim': {
         const worker = this.#worker(step.worker)
-        const runs = runsOf(step.pooled, step.holdable)
+        const runs = runsOf(step.pooled)
         const { limit } = step
         return {
           kind: 'claimed',
@@ -267,18 +247,17 @@ export class Player {
   }
 }
 
-/** Everything that waits in these programs can be claimed by somebody. */
-function runsOf(pooled: 'none' | 'one' | 'label', holdable: boolean): readonly ClaimRun[] {
+/** Everything that waits in these programs can be claimed by somebody. As in any machine, a state is holdable or is not. */
+function runsOf(pooled: 'none' | 'one' | 'label'): readonly ClaimRun[] {
   const limited = {
-    holdable,
     pool: pooled === 'one' ? { name: 'press', ceiling: 2 } : null,
     poolPer: pooled === 'label' ? { position: 0, name: 'per', ceiling: 1 } : null,
   }
   return [
-    aRun({ ...limited, state: 'ready' }),
+    aRun({ ...limited, state: 'ready', holdable: true }),
     aRun({ ...limited, state: 'working' }),
     aRun({ ...limited, state: 'packed', hops: [] }),
-    aRun({ ...limited, state: 'ready', edge: 'repack', hops: [] }),
+    aRun({ ...limited, state: 'ready', edge: 'repack', hops: [], holdable: true }),
     aRun({ ...limited, state: 'working', edge: 'repack', hops: [] }),
   ]
 }

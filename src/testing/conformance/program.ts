@@ -14,7 +14,6 @@ export type Step =
       readonly worker: number
       readonly limit: number
       readonly pooled: 'none' | 'one' | 'label'
-      readonly holdable: boolean
     }
   | { readonly do: 'commit'; readonly moves: readonly MovePlan[]; readonly repeat: boolean }
   | { readonly do: 'release'; readonly kind: ReleaseKind; readonly worker: number; readonly entity: number }
@@ -140,57 +139,72 @@ const move: fc.Arbitrary<MovePlan> = fc.record({
   holds: fc.constantFrom('known', 'none', 'unasked'),
 })
 
-const step: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 3,
-    arbitrary: fc.record({ do: fc.constant('create'), births: fc.array(birth, { minLength: 1, maxLength: 3 }) }),
-  },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('register'), leaseMs: fc.constantFrom(100, 1_000) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('renew'), worker: position }) },
-  {
-    weight: 6,
-    arbitrary: fc.record({
-      do: fc.constant('claim'),
-      worker: position,
-      limit: fc.constantFrom(1, 2, 3, 100),
-      pooled: fc.constantFrom('none', 'none', 'one', 'label'),
-      holdable: fc.boolean(),
-    }),
-  },
-  {
-    weight: 12,
-    arbitrary: fc.record({
-      do: fc.constant('commit'),
-      moves: fc.oneof(fc.tuple(move), fc.array(move, { minLength: 1, maxLength: 4 })),
-      repeat: fc.constantFrom(false, false, false, true),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      do: fc.constant('release'),
-      kind: fc.constantFrom<ReleaseKind>('give_back', 'all_but', 'timed_out', 'retire', 'dead', 'dead'),
-      worker: position,
-      entity: position,
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('crash') }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('advance'), durationMs: fc.constantFrom(1, 30, 100, -50) }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      do: fc.constant('hold'),
-      scope: fc.constantFrom<HoldPlan>('label', 'state', 'entity', 'parent'),
-      entity: position,
-      durationMs: fc.option(fc.constantFrom(40, 100)),
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('lift'), hold: position }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({ do: fc.constant('purge'), entity: position, limit: fc.constantFrom(1, 2, 100) }),
-  },
-)
+const create: fc.Arbitrary<Step> = fc.record({
+  do: fc.constant('create'),
+  births: fc.array(birth, { minLength: 1, maxLength: 3 }),
+})
+
+const claim: fc.Arbitrary<Step> = fc.record({
+  do: fc.constant('claim'),
+  worker: position,
+  limit: fc.constantFrom(1, 2, 3, 100),
+  pooled: fc.constantFrom('none', 'none', 'one', 'label'),
+})
+
+const commit: fc.Arbitrary<Step> = fc.record({
+  do: fc.constant('commit'),
+  moves: fc.oneof(fc.tuple(move), fc.array(move, { minLength: 1, maxLength: 4 })),
+  repeat: fc.constantFrom(false, false, false, true),
+})
+
+const release: fc.Arbitrary<Step> = fc.record({
+  do: fc.constant('release'),
+  kind: fc.constantFrom<ReleaseKind>('give_back', 'all_but', 'timed_out', 'retire', 'dead', 'dead'),
+  worker: position,
+  entity: position,
+})
+
+const hold: fc.Arbitrary<Step> = fc.record({
+  do: fc.constant('hold'),
+  scope: fc.constantFrom<HoldPlan>('label', 'state', 'entity', 'parent'),
+  entity: position,
+  durationMs: fc.constantFrom<number | null>(null, 40, 100),
+})
+
+const purge: fc.Arbitrary<Step> = fc.record({
+  do: fc.constant('purge'),
+  entity: position,
+  limit: fc.constantFrom(1, 2, 100),
+})
+
+const register: fc.Arbitrary<Step> = fc.record({ do: fc.constant('register'), leaseMs: fc.constantFrom(100, 1_000) })
+const renew: fc.Arbitrary<Step> = fc.record({ do: fc.constant('renew'), worker: position })
+const crash: fc.Arbitrary<Step> = fc.record({ do: fc.constant('crash') })
+const lift: fc.Arbitrary<Step> = fc.record({ do: fc.constant('lift'), hold: position })
+const advance: fc.Arbitrary<Step> = fc.record({
+  do: fc.constant('advance'),
+  durationMs: fc.constantFrom(1, 30, 100, -50),
+})
+
+const rival = fc.oneof(claim, commit, commit, create, release)
+const together: fc.Arbitrary<Step> = fc.record({ do: fc.constant('together'), steps: fc.tuple(rival, rival) })
+
+/** `rivals`: two processes at once are part of it. */
+function steps(rivals: boolean): fc.Arbitrary<Step> {
+  return fc.oneof(
+    { weight: 12, arbitrary: commit },
+    { weight: 6, arbitrary: claim },
+    { weight: 3, arbitrary: create },
+    { weight: 3, arbitrary: advance },
+    { weight: 2, arbitrary: release },
+    { weight: 1, arbitrary: fc.oneof(register, renew) },
+    { weight: 1, arbitrary: crash },
+    { weight: 1, arbitrary: hold },
+    { weight: 1, arbitrary: lift },
+    { weight: 1, arbitrary: purge },
+    { weight: rivals ? 4 : 0, arbitrary: together },
+  )
+}
 
 /** A worker and some work to begin with: a program that starts from nothing spends half its steps on nothing. */
 const work: BirthPlan = { state: 'ready', collection: 'maps', priority: 0, key: null, delayMs: 0, pool: false }
@@ -199,8 +213,9 @@ const opening: readonly Step[] = [
   { do: 'create', births: [work, { ...work, collection: 'books' }, work, { ...work, priority: 1 }, work] },
 ]
 
-export function programs(stepsMax: number): fc.Arbitrary<readonly Step[]> {
-  return fc.array(step, { minLength: 1, maxLength: stepsMax, size: 'max' }).map((steps) => [...opening, ...steps])
+function programs(stepsMax: number, rivals: boolean): fc.Arbitrary<readonly Step[]> {
+  const length = { minLength: 1, maxLength: stepsMax, size: 'max' } as const
+  return fc.array(steps(rivals), length).map((program) => [...opening, ...program])
 }
 
 export interface RunOptions {
@@ -208,6 +223,8 @@ export interface RunOptions {
   readonly programs?: number
   /** Steps of the longest program. */
   readonly stepsMax?: number
+  /** Two processes act at once, now and then. */
+  readonly rivals?: boolean
   /** No new program is begun after this time. */
   readonly budgetMs?: number
   /** Replays what a failure printed. */
@@ -223,11 +240,11 @@ export async function playPrograms(
   options: RunOptions,
   play: (program: readonly Step[]) => Promise<void>,
 ): Promise<void> {
-  const { programs: numRuns = 400, stepsMax = 60, budgetMs = 8_000, seed, path } = options
+  const { programs: numRuns = 400, stepsMax = 60, rivals = false, budgetMs = 8_000, seed, path } = options
   const { now } = systemClock()
   let end = now() + budgetMs
   let failed = false
-  const property = fc.asyncProperty(programs(stepsMax), async (program) => {
+  const property = fc.asyncProperty(programs(stepsMax, rivals), async (program) => {
     if (now() > end) return
     try {
       await play(program)
@@ -239,6 +256,8 @@ export async function playPrograms(
   })
   await fc.assert(property, {
     numRuns,
+    // Test runners cut the cause of an error short; what went wrong matters as much as the seed.
+    includeErrorInReport: true,
     ...(seed === undefined ? {} : { seed }),
     ...(path === undefined ? {} : { path }),
   })

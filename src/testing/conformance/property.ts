@@ -9,7 +9,7 @@ import type { Open } from './story.ts'
 
 /** Plays random programs on a store and looks at everything after each step. */
 export async function checkInvariants(open: Open, options: RunOptions = {}): Promise<void> {
-  await playPrograms(options, (program) => playChecked(open, program))
+  await playPrograms({ rivals: true, ...options }, (program) => playChecked(open, program))
 }
 
 async function playChecked(open: Open, program: readonly Step[]): Promise<void> {
@@ -19,7 +19,7 @@ async function playChecked(open: Open, program: readonly Step[]): Promise<void> 
   try {
     await store.migrate()
     await store.define([parcelMachine, shipmentMachine])
-    const player = new Player(store, clock)
+    const player = new Player(store, (await harness.reopen?.(clock)) ?? store, clock)
     const observer = new Observer(store)
     const invariants = new Invariants()
     for (const step of program) {

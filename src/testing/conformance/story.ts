@@ -31,6 +31,8 @@ export interface Harness {
   reopen?(clock?: Clock): Promise<Store>
   /** How many rows were written so far, for the tests that count them. */
   written?(): number
+  /** Makes a lane lie: writes these figures over its own, behind the store's back, as a fault would. */
+  damage?(lane: Lane): Promise<void>
   /** Ends every handle and removes the data. */
   close(): Promise<void>
 }

@@ -177,6 +177,31 @@ export function waiting(tell: Tell): void {
     assert.equal((await story.store.due(10)).next, now + 300)
   })
 
+  tell('next is not later than the end of a hold: what it stopped may then be claimed', async (story) => {
+    const now = story.store.time()
+    await story.create({ wait: { for: 'run', at: now + 300 } })
+    await story.hold({ state: 'ready' }, now + 100)
+    assert.equal((await story.store.due(10)).next, now + 100)
+    story.clock.advance(100)
+    assert.equal((await story.store.due(10)).next, now + 300)
+  })
+
+  tell('due leaves out what the asking process does not know', async (story) => {
+    const at = story.store.time()
+    const parcel = await story.create({ wait: { for: 'time', at } })
+    const newer = await story.create({ version: 2, wait: { for: 'time', at } })
+    const shipment = await story.create({ machine: 'shipment', labels: [null], wait: { for: 'children', at } })
+    const old = await story.create({ machine: 'shipment', labels: [null], state: 'done', wait: { for: 'purge', at } })
+    const listed = async (machines?: readonly string[]) => {
+      const due = await story.store.due(10, machines)
+      return [idsOf(due.timers), due.parents.map(({ entity }) => entity.id), due.purges]
+    }
+    assert.deepEqual(await listed(['parcel@1']), [[parcel.id], [], []])
+    assert.deepEqual(await listed(['parcel@2', 'shipment@1']), [[newer.id], [shipment.id], [old.id]])
+    assert.deepEqual(await listed([]), [[], [], []])
+    assert.deepEqual(await listed(), [[parcel.id, newer.id], [shipment.id], [old.id]])
+  })
+
   tell('due keeps to its limit and lists the rest when these are dealt with', async (story) => {
     const now = story.store.time()
     const timers = await story.createMany(5, { wait: { for: 'time', at: now } })

@@ -56,7 +56,7 @@ export class Model {
   readonly purged = new Set<EntityId>()
   /** Roots of which a part may be gone already. */
   readonly purging = new Set<EntityId>()
-  /** How often each request of a person stands in a history. */
+  /** How often each request of a person stands in the history of an entity, as `request of id`. */
   readonly requests = new Map<string, number>()
   /** How often a join was passed, by entity, generation and edge. */
   readonly joins = new Map<string, number>()
@@ -144,7 +144,8 @@ export class Model {
     if (known.settled && (!wasSettled || known.settledIn !== record.generation)) known.settledIn = record.generation
     this.#count(known, 1)
     if (record.requestId !== null && record.cause !== 'respawn') {
-      this.requests.set(record.requestId, (this.requests.get(record.requestId) ?? 0) + 1)
+      const request = `${record.requestId} of ${known.id}`
+      this.requests.set(request, (this.requests.get(request) ?? 0) + 1)
     }
   }
 

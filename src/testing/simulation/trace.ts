@@ -42,5 +42,5 @@ export class Trace {
 function textOf(detail: unknown): string {
   if (detail === null) return ''
   const text = typeof detail === 'string' ? detail : JSON.stringify(detail)
-  return text.length > 300 ? `${text.slice(0, 300)}…` : text
+  return text.length > 3000 ? `${text.slice(0, 3000)}…` : text
 }

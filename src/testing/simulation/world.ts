@@ -33,7 +33,7 @@ const timePassesChance = 0.04
 export class World {
   readonly random: Random
   readonly trace: Trace
-  now = 0
+  now: number
   steps = 0
   /** Set by whoever changed what must be looked at before the next step. */
   dirty = false
@@ -42,8 +42,9 @@ export class World {
   #order = 0
   readonly #soon = systemClock().soon
 
-  constructor(seed: number, trace = new Trace()) {
+  constructor(seed: number, beginsAt: number, trace = new Trace()) {
     this.random = new Random(seed)
+    this.now = beginsAt
     this.trace = trace
   }
 

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { after, describe, test } from 'node:test'
+import { isSluiceError } from '../../errors.ts'
+import { faultOf } from './fault.ts'
+import { sqliteStore } from './index.ts'
+import { newest } from './migrations.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-files-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+let files = 0
+const newFile = (): string => {
+  files += 1
+  return join(folder, `${files}.db`)
+}
+
+const pragma = (file: string, sql: string): unknown => {
+  const database = new DatabaseSync(file)
+  try {
+    return Object.values(database.prepare(sql).get() ?? {})[0]
+  } finally {
+    database.close()
+  }
+}
+
+/** One clear sentence with a code; no words of the driver's insides. */
+function refuses(act: () => unknown, code: string, words: RegExp): void {
+  assert.throws(act, (error) => {
+    assert.ok(isSluiceError(error), String(error))
+    assert.equal(error.code, code)
+    assert.match(error.message, words)
+    assert.doesNotMatch(error.message, /\n|ERR_|at .*\.ts:/)
+    return true
+  })
+}
+
+describe('opening a file', () => {
+  test('a new file is made, durable and marked as ours', async () => {
+    const file = newFile()
+    const store = sqliteStore({ file })
+    await store.migrate()
+    await store.migrate()
+    await store.close()
+    assert.equal(pragma(file, 'PRAGMA user_version'), newest)
+    assert.equal(pragma(file, 'PRAGMA journal_mode'), 'wal')
+    assert.equal(pragma(file, 'PRAGMA application_id'), 0x534c_5549)
+    const again = sqliteStore({ file })
+    await again.migrate()
+    assert.deepEqual(await again.lanes([null]), [])
+    await again.close()
+  })
+
+  test('a file that is no database is refused and left as it was', () => {
+    const file = newFile()
+    writeFileSync(file, 'This is a letter, not a database. '.repeat(100))
+    const before = readFileSync(file)
+    refuses(() => sqliteStore({ file }), 'invalid', /no SQLite database/)
+    assert.deepEqual(readFileSync(file), before)
+  })
+
+  test('a database of another program is refused and left as it was', () => {
+    const file = newFile()
+    const other = new DatabaseSync(file)
+    other.exec('CREATE TABLE theirs (a); INSERT INTO theirs VALUES (1)')
+    other.close()
+    const before = readFileSync(file)
+    refuses(() => sqliteStore({ file }), 'invalid', /another program/)
+    assert.deepEqual(readFileSync(file), before)
+  })
+
+  test('a database of a newer program is refused', async () => {
+    const file = newFile()
+    const store = sqliteStore({ file })
+    await store.migrate()
+    await store.close()
+    pragma(file, `PRAGMA user_version = ${newest + 1}`)
+    refuses(() => sqliteStore({ file }), 'conflict', /newer program/)
+    assert.equal(pragma(file, 'PRAGMA user_version'), newest + 1)
+  })
+
+  test('a damaged database is refused', async () => {
+    const file = newFile()
+    const store = sqliteStore({ file })
+    await store.migrate()
+    await store.close()
+    const bytes = readFileSync(file)
+    // The header stays; what the header leads to is noise.
+    for (let at = 8_192; at < bytes.length; at += 1) bytes[at] = (at * 31) % 251
+    writeFileSync(file, bytes)
+    refuses(() => sqliteStore({ file }), 'invalid', /damaged/)
+  })
+
+  test('a database that was cut short is refused', async () => {
+    const file = newFile()
+    const store = sqliteStore({ file })
+    await store.migrate()
+    await store.close()
+    truncateSync(file, 8_192 * 3)
+    refuses(() => sqliteStore({ file }), 'invalid', /damaged/)
+  })
+
+  test('a folder that does not exist, or is none, is said so', () => {
+    refuses(() => sqliteStore({ file: join(folder, 'nowhere', 'a.db') }), 'forbidden', /folder exists/)
+    refuses(() => sqliteStore({ file: folder }), 'forbidden', /cannot be opened/)
+  })
+
+  test('a folder that may not be written to is said so', {
+    skip: process.getuid?.() === 0 && 'root may write anywhere',
+  }, () => {
+    const locked = join(folder, 'locked')
+    mkdirSync(locked)
+    chmodSync(locked, 0o500)
+    refuses(() => sqliteStore({ file: join(locked, 'a.db') }), 'forbidden', /cannot be opened/)
+  })
+})
+
+describe('faults of the database', () => {
+  const fault = (errcode: number) =>
+    faultOf(Object.assign(new Error('said so'), { code: 'ERR_SQLITE_ERROR', errcode }), 'a.db')
+
+  test('each says what happened and what to do', () => {
+    for (const [errcode, code, words] of [
+      [13, 'internal', /disk that holds a\.db is full.*Free some space/],
+      [8, 'forbidden', /cannot be opened for writing/],
+      [14, 'forbidden', /cannot be opened for writing/],
+      [26, 'invalid', /no SQLite database/],
+      [11, 'invalid', /damaged.*restore/],
+      [5, 'internal', /locked for too long/],
+      [10, 'internal', /failed to read or write/],
+      [1, 'internal', /refused a statement/],
+    ] as const) {
+      const error = fault(errcode)
+      assert.equal(error.code, code)
+      assert.match(error.message, words)
+    }
+  })
+
+  test('extended codes mean the same', () => assert.match(fault(10 | (12 << 8)).message, /failed to read or write/))
+})
+
+describe('a full disk', () => {
+  test('is one clear error, and nothing is half done', async () => {
+    const file = newFile()
+    const store = sqliteStore({ file })
+    await store.migrate()
+    await store.close()
+    const pages = pragma(file, 'PRAGMA page_count') as number
+    const small = sqliteStore({ file, pagesMax: pages + 3 })
+    const births = Array.from({ length: 1_000 }, () => ({
+      machine: 'm',
+      version: 1,
+      state: 's',
+      settled: false,
+      data: JSON.stringify('x'.repeat(500)),
+      labels: [],
+      priority: 0,
+      wait: { for: 'run' as const, at: 0 },
+      reason: null,
+      sums: null,
+      key: null,
+      createdBy: null,
+    }))
+    await assert.rejects(
+      small.create('big', births),
+      (error) => isSluiceError(error, 'internal') && /disk .* is full/.test(error.message),
+    )
+    assert.deepEqual((await small.list({ limit: 10 })).entities, [])
+    assert.deepEqual(await small.lanes([null]), [])
+    const [verdict] = await small.create('small', births.slice(0, 1))
+    assert.equal(verdict?.kind, 'saved', 'it goes on with what fits')
+    await small.close()
+  })
+})

@@ -1,0 +1,5 @@
+export { type FaultName, type FaultRates, faultNames, noFaults } from './faults.ts'
+export { type Invariant, invariants } from './invariants.ts'
+export { type SimulationOptions, type SimulationResult, simulate, simulationLimits } from './simulation.ts'
+export { type Summary, summarise, summaryText } from './summary.ts'
+export { Violation } from './violation.ts'

@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Engine } from '../src/engine/engine.ts'
+import { sqliteStore } from '../src/store/sqlite/index.ts'
+import type { WriteSetting } from './crash/audit-preload.ts'
+import { check } from './crash/checker.ts'
+import type { StoreDump } from './crash/evidence.ts'
+import { crashExpectations } from './crash/expectations.ts'
+import { readJournals } from './crash/journal.ts'
+import { type ChildOrder, dumpName } from './crash/order.ts'
+import { type PartnerOrder, partnerImplementations } from './crash/partner.ts'
+import { rangeSize } from './crash/plan.ts'
+import { Scene } from './crash/scene.ts'
+import type { TestProcess } from './crash/test-process.ts'
+
+const crashProgram = new URL('./crash/child.ts', import.meta.url)
+const partnerProgram = new URL('./crash/partner.ts', import.meta.url)
+const anHourMs = 60 * 60 * 1_000
+
+describe('two processes on one SQLite file', () => {
+  test('share 3,000 roots with fan-outs, submitted by a third, and do each thing once', async (t) => {
+    await using scene = new Scene('together')
+    const { folder } = scene
+    const child = (order: Pick<ChildOrder, 'name' | 'task'> & Partial<ChildOrder>) =>
+      scene.start(crashProgram, {
+        folder,
+        ranges: [],
+        trap: null,
+        cancels: false,
+        // Nobody dies here: a lease that outlasts a busy machine keeps the count of what was done twice at nothing.
+        limits: { leaseMs: 10_000, renewMs: 1_000 },
+        ...order,
+      } satisfies ChildOrder)
+    const ranges = Array.from({ length: 3_000 / rangeSize }, (_, range) => range)
+    // All three open a file that is not there yet, at the same moment.
+    const workers = [child({ name: 'worker-one', task: 'work' }), child({ name: 'worker-two', task: 'work' })]
+    await child({ name: 'submitter', task: 'submit', ranges }).success(60_000)
+    await child({ name: 'settle', task: 'settle' }).success(90_000)
+    for (const worker of workers) worker.signal('SIGTERM')
+    for (const worker of workers) await worker.success(30_000)
+    const notes = readJournals(folder)
+    const dump = JSON.parse(readFileSync(join(folder, dumpName), 'utf8')) as StoreDump
+    assert.deepEqual(check({ ...dump, notes, workers: [] }, crashExpectations).slice(0, 15), [])
+    const names = ['worker-one', 'worker-two', 'settle']
+    const effects = names.map((name) =>
+      readJournals(folder, name).flatMap((note) => (note.kind === 'effect' ? note.key : [])),
+    )
+    const counts = names.map((name, index) => `${name} ${effects[index]?.length}`)
+    t.diagnostic(`effects: ${counts.join(', ')}; ${new Set(effects.flat()).size} keys`)
+    for (const [index, name] of names.entries()) assert.ok(effects[index]!.length > 0, `${name} did nothing at all.`)
+  })
+
+  test('an action in one ends what runs in the other', async () => {
+    await using here = new Here('cancel')
+    const other = await here.partner('worker', { pollMs: 200 })
+    const { control } = here.engine
+    const person = { actor: 'tester', role: 'operator', reason: 'enough', confirmed: true }
+    const job = await control.submit('partner_job', { durationMs: anHourMs })
+    const group = await control.submit('partner_group', { jobs: 3, durationMs: anHourMs })
+    await here.says(other, new RegExp(`^began ${job.id} `))
+    const running = await here.childrenOf(group.id, 3)
+    for (const id of running) await here.says(other, new RegExp(`^began ${id} `))
+    await control.act(job.id, 'cancel', person)
+    await here.says(other, new RegExp(`^aborted ${job.id}$`))
+    await control.act(group.id, 'cancel', person)
+    for (const id of running) await here.says(other, new RegExp(`^aborted ${id}$`))
+    assert.equal((await control.get(job.id)).state, 'cancelled')
+    assert.equal((await control.get(group.id)).state, 'cancelled')
+    // They are at rest where they were: nobody holds them, and nobody takes them up again.
+    await here.until(async () => (await here.store.get(running)).every((entity) => entity?.owner === null))
+    assert.deepEqual(
+      (await here.store.get(running)).map((entity) => entity?.state),
+      ['running', 'running', 'running'],
+    )
+    other.signal('SIGTERM')
+    await other.success(20_000)
+    assert.equal(other.lines.filter((line) => line.startsWith('began')).length, 4)
+  })
+
+  test('one that stops gracefully lets go at once, and the other goes on', async () => {
+    await using here = new Here('drain')
+    // With a lease of an hour, whatever is taken over within this test was given back, not waited for.
+    const limits = { leaseMs: anHourMs, drainMs: 500, pollMs: 100 }
+    const first = await here.partner('first', limits)
+    const { control } = here.engine
+    const long = await control.submit('partner_job', { durationMs: anHourMs })
+    const short = await control.submit('partner_job', { durationMs: 300 })
+    await here.says(first, new RegExp(`^began ${long.id} attempt 1$`))
+    await here.says(first, new RegExp(`^began ${short.id} attempt 1$`))
+    const second = await here.partner('second', limits)
+    first.signal('SIGTERM')
+    await here.says(second, new RegExp(`^began ${long.id} attempt 1$`))
+    await first.success(20_000)
+    assert.ok(first.lines.includes(`ended ${short.id}`), 'What could end in time was waited for.')
+    assert.ok(first.lines.includes(`aborted ${long.id}`), 'What could not was told.')
+    assert.equal((await control.get(short.id)).state, 'completed')
+    const events = await control.history(long.id)
+    assert.deepEqual(
+      events.map((event) => event.transition),
+      ['create', 'start'],
+      'Its state was left as it was.',
+    )
+    assert.equal((await control.workers()).length, 1)
+    assert.ok(!second.lines.some((line) => line.startsWith(`began ${short.id} `)))
+  })
+
+  test('what a killed one held runs again in the other', async (t) => {
+    await using here = new Here('killed')
+    const limits = { leaseMs: 400, renewMs: 100, pollMs: 50 }
+    const first = await here.partner('first', limits)
+    const { control } = here.engine
+    const job = await control.submit('partner_job', { durationMs: 1_500 })
+    await here.says(first, new RegExp(`^began ${job.id} `))
+    const second = await here.partner('second', limits)
+    const killedAt = performance.now()
+    first.signal('SIGKILL')
+    await here.says(second, new RegExp(`^began ${job.id} `))
+    t.diagnostic(`after ${((performance.now() - killedAt) / limits.leaseMs).toFixed(2)} lease times`)
+    await here.says(second, new RegExp(`^ended ${job.id}$`))
+    await here.until(async () => (await control.get(job.id)).state === 'completed')
+    second.signal('SIGTERM')
+    await second.success(20_000)
+  })
+
+  test('every connection of every thread syncs the log before it answers', async () => {
+    await using here = new Here('audit')
+    const report = join(here.folder, 'audit')
+    const preload = new URL('./crash/audit-preload.ts', import.meta.url)
+    process.env.SLUICE_AUDIT_FILE = report
+    const worker = await here.partner('worker', { leaseMs: 600, renewMs: 50, pollMs: 50 }, ['--import', preload.href])
+    const job = await here.engine.control.submit('partner_job', { durationMs: 500 })
+    await here.says(worker, new RegExp(`^ended ${job.id}$`))
+    worker.signal('SIGTERM')
+    await worker.success(20_000)
+    const settings = readFileSync(report, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as WriteSetting)
+    const distinct = new Set(settings.map(({ synchronous, journal }) => `${journal} ${synchronous}`))
+    assert.deepEqual([...distinct], ['wal 2'], 'WAL with synchronous=FULL, asked of the connections that wrote')
+    const threads = new Set(settings.map(({ thread }) => thread))
+    assert.equal(threads.size, 2, 'The thread that renews the lease writes by a connection of its own.')
+  })
+})
+
+/** This process as a partner: it has the control, and no worker. */
+class Here implements AsyncDisposable {
+  readonly #scene: Scene
+  readonly file: string
+  readonly store: ReturnType<typeof sqliteStore>
+  readonly engine: Engine
+
+  constructor(name: string) {
+    this.#scene = new Scene(name)
+    this.file = join(this.#scene.folder, 'shared.db')
+    this.store = sqliteStore({ file: this.file })
+    this.engine = new Engine({ store: this.store, implementations: partnerImplementations(() => {}) })
+  }
+
+  get folder(): string {
+    return this.#scene.folder
+  }
+
+  async partner(
+    name: string,
+    limits: PartnerOrder['limits'],
+    nodeOptions: readonly string[] = [],
+  ): Promise<TestProcess> {
+    await this.engine.prepare()
+    const order: PartnerOrder = { file: this.file, name, limits }
+    const partner = this.#scene.start(partnerProgram, order, nodeOptions)
+    await this.says(partner, /^up$/)
+    return partner
+  }
+
+  /** Waits for the line; if it does not come, says all that did. */
+  async says(partner: TestProcess, pattern: RegExp): Promise<void> {
+    if ((await partner.line(pattern, 20_000)) !== null) return
+    throw new Error(`A process never said ${pattern}. It said:\n${partner.lines.join('\n')}\n${partner.errors}`)
+  }
+
+  async until(isSo: () => Promise<boolean>): Promise<void> {
+    for (const deadline = performance.now() + 20_000; performance.now() < deadline; await pause(20))
+      if (await isSo()) return
+    throw new Error('It did not come about within 20 seconds.')
+  }
+
+  async childrenOf(parent: number, count: number): Promise<readonly number[]> {
+    let ids: readonly number[] = []
+    await this.until(async () => {
+      ids = (await this.store.list({ parent, limit: 100 })).entities.map(({ id }) => id)
+      return ids.length === count
+    })
+    return ids
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#scene[Symbol.asyncDispose]()
+    await this.store.close()
+  }
+}
