@@ -7,21 +7,34 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-const hello = fileURLToPath(new URL('../examples/hello.ts', import.meta.url))
+const pathOf = (name: string) => fileURLToPath(new URL(`../${name}`, import.meta.url))
 
-test('the first example has fewer than 20 lines', async () => {
-  const lines = (await readFile(hello, 'utf8')).trimEnd().split('\n')
-  assert.ok(lines.length < 20, `${lines.length} lines`)
-})
+async function run(example: string, folder: string, ...options: string[]): Promise<string> {
+  const flags = ['--conditions=sluice-source', pathOf(example), ...options]
+  return (await promisify(execFile)(process.execPath, flags, { cwd: folder, timeout: 60_000 })).stdout
+}
 
-test('the first example runs a batch to its end, and again on the same file', async (t) => {
+async function aFolder(t: { after(callback: () => Promise<void>): void }): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-hello-'))
   t.after(() => rm(folder, { recursive: true }))
-  const store = join(folder, 'hello.db')
-  const flags = ['--conditions=sluice-source', hello, '--store', store]
-  for (const _run of ['first', 'second']) {
-    const { stdout } = await promisify(execFile)(process.execPath, flags, { timeout: 30_000 })
-    for (const name of ['Ada', 'Grace', 'Edsger']) assert.match(stdout, new RegExp(`Hello, ${name}!`))
-    assert.match(stdout, /Batch \d+ is done: { done: 3 }/)
-  }
+  return folder
+}
+
+test('hello world has fewer than 20 lines, and the README shows it word for word', async () => {
+  const hello = (await readFile(pathOf('examples/hello.ts'), 'utf8')).trimEnd()
+  assert.ok(hello.split('\n').length < 20)
+  assert.ok((await readFile(pathOf('README.md'), 'utf8')).includes(`\`\`\`ts\n${hello}\n\`\`\``))
+})
+
+test('hello world runs, and again on the same file', async (t) => {
+  const folder = await aFolder(t)
+  for (const id of [1, 2])
+    assert.equal(await run('examples/hello.ts', folder), `Hello, world!\nGreeting ${id} is sent.\n`)
+})
+
+test('the batch that `npm start` runs closes with a truthful count', async (t) => {
+  const folder = await aFolder(t)
+  const output = await run('examples/batch.ts', folder, '--store', join(folder, 'other.db'), '--parcels', '1500')
+  assert.match(output, /It is partly_delivered: { arrived: 1497, lost: 3 } because of { 'no address': 3 }/)
+  assert.match(output, /packing → on_the_road {2}\(pack\)/)
 })

@@ -1,4 +1,4 @@
-import type { Bug } from './bug.ts'
+import { type Bug, inUnit } from './bug.ts'
 import { inSimulation } from './seeds.ts'
 
 /** What the engine can do wrong on a store that does everything right. */
@@ -73,8 +73,8 @@ export const engineBugs: readonly Bug[] = [
     name: 'idempotency-key-per-attempt',
     what: 'Each attempt has a key of its own: the outside world does everything twice.',
     file: 'src/engine/context.ts',
-    find: '}:${this.#edge.name}`',
-    replace: '}:${this.#edge.name}:${this.#attempt}`',
+    find: '.#edge.name}`',
+    replace: '.#edge.name}` + this.#attempt',
     caughtBy: inSimulation,
   },
   {
@@ -91,7 +91,10 @@ export const engineBugs: readonly Bug[] = [
     file: 'src/engine/executor.ts',
     find: 'read: request?.read ?? null',
     replace: 'read: null',
-    caughtBy: inSimulation,
+    caughtBy: inUnit(
+      'src/engine/executor.test.ts',
+      'the executor what a join computed from children that were reopened meanwhile is dropped, and computed anew',
+    ),
   },
   {
     name: 'parent-judged-without-proof',
@@ -107,7 +110,10 @@ export const engineBugs: readonly Bug[] = [
     file: 'src/decide.ts',
     find: "path.facts.now + delayMs, 'stay'",
     replace: "path.facts.now + delayMs, 'back'",
-    caughtBy: inSimulation,
+    caughtBy: inUnit(
+      'src/decide.test.ts',
+      'a processor returned a retry without an edge keeps the state and waits for the backoff',
+    ),
   },
   {
     name: 'holds-not-asked-for',
@@ -115,7 +121,10 @@ export const engineBugs: readonly Bug[] = [
     file: 'src/engine/moves.ts',
     find: "goesOn && options.by === 'lease' ?",
     replace: 'goesOn && options.by === null ?',
-    caughtBy: inSimulation,
+    caughtBy: inUnit(
+      'src/engine/executor.test.ts',
+      'the executor a hold that is set while a processor runs stops the entity before its next one',
+    ),
   },
   {
     name: 'unguarded-join-on-any-count',
@@ -131,15 +140,7 @@ export const engineBugs: readonly Bug[] = [
     file: 'src/decide.ts',
     find: 'if (edge.children) this.#lanes = edge.children',
     replace: '',
-    caughtBy: inSimulation,
-  },
-  {
-    name: 'stopped-process-writes-on',
-    what: 'A worker that lost its lease goes on with what it had begun, under the new one.',
-    file: 'src/engine/worker.ts',
-    find: "for (const running of [...this.#running.values()]) this.#drop(running, new SluiceError('lease_lost', 'The worker lost its lease.'))",
-    replace: '',
-    caughtBy: inSimulation,
+    caughtBy: inUnit('src/decide.test.ts', 'over children a cancel says what becomes of the children'),
   },
   {
     name: 'timer-before-its-time',
@@ -147,6 +148,6 @@ export const engineBugs: readonly Bug[] = [
     file: 'src/decide.ts',
     find: 'elapsedMs >= (edge.afterMs ?? 0)',
     replace: 'elapsedMs >= 0',
-    caughtBy: inSimulation,
+    caughtBy: inUnit('src/decide.test.ts', 'over children a timer is taken when its time has come, not before'),
   },
 ]

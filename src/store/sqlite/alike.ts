@@ -36,7 +36,7 @@ export class Alike {
 
   /** False: the move does more than that, and is applied by itself. */
   add(row: EntityRow, move: Move): boolean {
-    if (!isPlain(row, move)) return false
+    if (!isPlainRow(row) || !isPlainMove(move)) return false
     const { lanes, feed } = this.#ledger
     const lane = lanes.byId(row.lane)
     if (move.by === 'outside' && row.line !== null && row.line < 0) this.#ledger.hint('ended')
@@ -121,7 +121,7 @@ const attemptsSql: Readonly<Record<Move['attempts'], string>> = {
 }
 
 /** Nothing changes but what every move changes: state, wait and proof. */
-function isPlain(row: EntityRow, move: Move): boolean {
+export function isPlainMove(move: Move): boolean {
   const { wait } = move
   return (
     move.hops.length > 0 &&
@@ -132,12 +132,7 @@ function isPlain(row: EntityRow, move: Move): boolean {
     move.priority === null &&
     wait !== null &&
     wait.for !== 'children' &&
-    row.wait !== waits.children &&
     (wait.for !== 'run' || wait.pool === undefined) &&
-    row.more === null &&
-    row.shares === null &&
-    row.reason === null &&
-    row.sums === null &&
     isUnset(move.request) &&
     isUnset(move.checkpoint) &&
     isUnset(move.progress) &&
@@ -152,6 +147,13 @@ function isPlain(row: EntityRow, move: Move): boolean {
     move.read === null &&
     move.takes.length === 0 &&
     move.gives.length === 0
+  )
+}
+
+/** The row has nothing that such a move would have to look after. */
+function isPlainRow(row: EntityRow): boolean {
+  return (
+    row.wait !== waits.children && row.more === null && row.shares === null && row.reason === null && row.sums === null
   )
 }
 

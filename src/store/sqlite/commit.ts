@@ -1,13 +1,13 @@
 import type { EntityId } from '../../entity.ts'
 import { SluiceError } from '../../errors.ts'
 import type { Move, Verdict } from '../../store.ts'
-import { Alike } from './alike.ts'
+import { Alike, isPlainMove } from './alike.ts'
 import { isRefusedFault } from './fault.ts'
 import { judge, saved } from './judge.ts'
 import type { Ledger } from './ledger.ts'
 import { move as apply } from './moving.ts'
 import { refusalOfMove } from './refusal.ts'
-import { type EntityRow, rowOf, selectRowsWithoutData } from './row.ts'
+import { type EntityRow, plainRowOf, rowOf, selectPlainRows, selectRowsWithoutData } from './row.ts'
 
 /** The moves one after another, each judged by what those before it left, in one transaction. */
 export function commit(ledger: Ledger, operation: string, moves: readonly Move[]): readonly Verdict[] {
@@ -41,22 +41,20 @@ function once(ledger: Ledger, operation: string, now: number, act: () => readonl
 }
 
 function commitAll(ledger: Ledger, moves: readonly Move[], now: number): readonly Verdict[] {
-  const rows = rowsOf(
-    ledger,
-    moves.map((move) => move.id),
-  )
+  const rows = rowsFor(ledger, moves, now)
   const seen = new Set<EntityId>()
   const alike = new Alike(ledger, now)
   const verdicts = moves.map((move): Verdict => {
     const refusal = refusalOf(ledger, move, seen)
     if (refusal) return refusal
     const row = rows.get(move.id)
-    const verdict = judge(ledger, row, move, now)
-    if (verdict !== saved || !row || alike.add(row, move)) return verdict
+    const verdict = judge(ledger, row?.judged, move, now)
+    if (verdict !== saved || !row || alike.add(row.judged, move)) return verdict
     alike.flush()
-    const reopened = apply(ledger, row, move, now)
+    const reopened = apply(ledger, row.isWhole ? row.judged : rowsOf(ledger, [move.id]).get(move.id)!, move, now)
     // They may move in this commit too: their rows are read again.
-    if (reopened.length > 0) for (const [id, fresh] of rowsOf(ledger, reopened)) rows.set(id, fresh)
+    if (reopened.length > 0)
+      for (const [id, fresh] of rowsOf(ledger, reopened)) rows.set(id, { judged: fresh, isWhole: true })
     return verdict
   })
   alike.flush()
@@ -88,6 +86,34 @@ function refusalOf(ledger: Ledger, move: Move, seen: Set<EntityId>): Verdict | n
   seen.add(move.id)
   const message = refusalOfMove(move, ledger.limits)
   return message === null ? null : { kind: 'refused', message }
+}
+
+interface Candidate {
+  readonly judged: EntityRow
+  /** All of the row was read, so that it can be written back. */
+  readonly isWhole: boolean
+}
+
+/** The rows of all moves, read at once; only in part where that is enough. Holds are judged by labels, which is more. */
+function rowsFor(ledger: Ledger, moves: readonly Move[], now: number): Map<EntityId, Candidate> {
+  const isHeld = ledger.holds.standing(now).length > 0
+  const plain: EntityId[] = []
+  const whole: EntityId[] = []
+  for (const move of moves) (!isHeld && isPlainMove(move) ? plain : whole).push(move.id)
+  const candidates = new Map<EntityId, Candidate>()
+  if (plain.length > 0) {
+    const found = ledger.database.all(
+      `${selectPlainRows} WHERE id IN (SELECT value FROM json_each(?))`,
+      JSON.stringify(plain),
+    )
+    for (const values of found) {
+      const judged = plainRowOf(values)
+      if (judged) candidates.set(judged.id, { judged, isWhole: false })
+      else whole.push(values[0] as number)
+    }
+  }
+  for (const [id, judged] of rowsOf(ledger, whole)) candidates.set(id, { judged, isWhole: true })
+  return candidates
 }
 
 function rowsOf(ledger: Ledger, ids: readonly EntityId[]): Map<EntityId, EntityRow> {

@@ -25,6 +25,8 @@ export class Dictionary {
   readonly #labels = new Map<string, readonly string[]>()
   readonly #paths = new Map<string, number>()
   readonly #pathsById = new Map<number, Path>()
+  /** Most moves of a group take the same path. */
+  #lastPath: (Path & { readonly id: number }) | null = null
 
   constructor(database: Database) {
     this.#database = database
@@ -123,6 +125,14 @@ export class Dictionary {
   }
 
   path(cause: string, hops: readonly Hop[]): number {
+    const last = this.#lastPath
+    if (last && last.cause === cause && isSamePath(last.hops, hops)) return last.id
+    const id = this.#findPath(cause, hops)
+    this.#lastPath = { cause, hops, id }
+    return id
+  }
+
+  #findPath(cause: string, hops: readonly Hop[]): number {
     let key = cause
     for (const hop of hops) key += `\u0000${hop.transition}\u0000${hop.from}\u0000${hop.to}`
     const known = this.#paths.get(key)
@@ -170,6 +180,16 @@ export class Dictionary {
     this.#words.clear()
     this.#texts.clear()
     this.#paths.clear()
+    this.#lastPath = null
     this.#pathsById.clear()
   }
+}
+
+function isSamePath(one: readonly Hop[], other: readonly Hop[]): boolean {
+  if (one === other) return true
+  if (one.length !== other.length) return false
+  return one.every((hop, index) => {
+    const { transition, from, to } = other[index]!
+    return hop.transition === transition && hop.from === from && hop.to === to
+  })
 }

@@ -50,6 +50,8 @@ export class Lines {
   readonly #byId = new Map<number, Line>()
   /** Lines by run that a claim must look at: neither shut nor idle. */
   readonly #active = new Map<string, Set<Line>>()
+  /** Most entities of a group go to the same line. */
+  #lastShared: Line | null = null
 
   constructor(database: Database) {
     this.#database = database
@@ -57,7 +59,12 @@ export class Lines {
   }
 
   shared(run: Run, suspect: boolean): Line {
-    return this.#find('shared', run, { suspect }, false)
+    const last = this.#lastShared
+    if (last && !suspect && last.machine === run.machine && last.state === run.state && last.edge === run.edge)
+      return last
+    const line = this.#find('shared', run, { suspect }, false)
+    if (!suspect) this.#lastShared = line
+    return line
   }
 
   /** Of one lane's children, staged ones apart. It is shut unless the lane lets them through and they are published. */
@@ -242,6 +249,7 @@ export class Lines {
     this.#byName.clear()
     this.#byId.clear()
     this.#active.clear()
+    this.#lastShared = null
   }
 }
 

@@ -44,17 +44,27 @@ export interface EntityRow {
   data: string
 }
 
+/** Columns that most rows leave empty are read as one: each column that is read costs as much as a number in it. */
+const rareColumns = 'label0, label1, label2, label3, reason, sums, key, shares, more'
 const columnsWithoutData =
   'id, line, rank, machine, state, born, seq, epoch, generation, settled, attempts, suspect, lane, source, ordinal, ' +
-  'staging, labels, label0, label1, label2, label3, priority, wait, at, plan, standing, reason, sums, key, shares, more, ' +
-  'created_at, created_by, changed_at'
+  'staging, labels, priority, wait, at, plan, standing, created_at, created_by, changed_at, ' +
+  `CASE WHEN coalesce(${rareColumns}) IS NULL THEN NULL ELSE json_array(${rareColumns}) END`
 const columns = `${columnsWithoutData}, data`
 
 export const selectRows = `SELECT ${columns} FROM entity`
 /** For judging: data may be long, and nobody asks for it. */
 export const selectRowsWithoutData = `SELECT ${columnsWithoutData} FROM entity`
+/** Enough to judge a move that changes nothing but state, wait and proof. The last says that the row has more to it. */
+export const selectPlainRows =
+  'SELECT id, line, machine, state, seq, epoch, settled, lane, staging, wait, coalesce(reason, sums, shares, more) IS NOT NULL FROM entity'
+
+type Rare = readonly (string | null)[]
+const nothingRare: Rare = []
 
 export function rowOf(row: Row): EntityRow {
+  const text = row[25]
+  const rare: Rare = text === null ? nothingRare : JSON.parse(text as string)
   return {
     id: row[0] as number,
     line: row[1] as number | null,
@@ -73,24 +83,66 @@ export function rowOf(row: Row): EntityRow {
     ordinal: row[14] as number | null,
     staging: row[15] as number | null,
     labels: row[16] as number,
-    label0: row[17] as string | null,
-    label1: row[18] as string | null,
-    label2: row[19] as string | null,
-    label3: row[20] as string | null,
-    priority: row[21] as number,
-    wait: row[22] as number,
-    at: row[23] as number | null,
-    plan: row[24] as number | null,
-    standing: row[25] as number,
-    reason: row[26] as string | null,
-    sums: row[27] as string | null,
-    key: row[28] as string | null,
-    shares: row[29] as string | null,
-    more: row[30] as string | null,
-    createdAt: row[31] as number,
-    createdBy: row[32] as string | null,
-    changedAt: row[33] as number,
-    data: (row[34] ?? '') as string,
+    label0: rare[0] ?? null,
+    label1: rare[1] ?? null,
+    label2: rare[2] ?? null,
+    label3: rare[3] ?? null,
+    priority: row[17] as number,
+    wait: row[18] as number,
+    at: row[19] as number | null,
+    plan: row[20] as number | null,
+    standing: row[21] as number,
+    reason: rare[4] ?? null,
+    sums: rare[5] ?? null,
+    key: rare[6] ?? null,
+    shares: rare[7] ?? null,
+    more: rare[8] ?? null,
+    createdAt: row[22] as number,
+    createdBy: row[23] as string | null,
+    changedAt: row[24] as number,
+    data: (row[26] ?? '') as string,
+  }
+}
+
+/** A row as `selectPlainRows` reads it. What was not read is empty, so it must never be written back. */
+export function plainRowOf(row: Row): EntityRow | null {
+  if (row[10] !== 0) return null
+  return {
+    id: row[0] as number,
+    line: row[1] as number | null,
+    rank: null,
+    machine: row[2] as number,
+    state: row[3] as number,
+    born: 0,
+    seq: row[4] as number,
+    epoch: row[5] as number,
+    generation: 0,
+    settled: row[6] as number,
+    attempts: 0,
+    suspect: 0,
+    lane: row[7] as number,
+    source: null,
+    ordinal: null,
+    staging: row[8] as number | null,
+    labels: 0,
+    label0: null,
+    label1: null,
+    label2: null,
+    label3: null,
+    priority: 0,
+    wait: row[9] as number,
+    at: null,
+    plan: null,
+    standing: 0,
+    reason: null,
+    sums: null,
+    key: null,
+    shares: null,
+    more: null,
+    createdAt: 0,
+    createdBy: null,
+    changedAt: 0,
+    data: '',
   }
 }
 
