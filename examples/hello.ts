@@ -13,7 +13,6 @@ const greeting = defineMachine({
   },
 })
 const greet = ({ data }: { data: unknown }) => console.log(`Hello, ${data}!`)
-
 const sluice = await openSluice({ implementations: [implement(greeting, { processors: { greet } })] })
 const { id } = await sluice.submit('greeting', 'world')
 console.log(`Greeting ${id} is ${(await sluice.settled(id))?.state}.`)

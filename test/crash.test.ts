@@ -11,7 +11,19 @@ import { type TrapPoint, trapPoints } from './crash/trap.ts'
 const tracks = 2
 const filesPerTrack = 2
 const killsMin = 100
-const deaths = { random: 36, start: 8, zombie: 8 }
+const deaths = { random: 30, start: 8, zombie: 8 }
+/** On a busy machine a process may not come to its point in time: another one gets the time that it needs. */
+const patienceMs = 10_000
+/** Whoever wakes here goes on with a lease that is no longer its own. */
+const zombiePoints: readonly TrapPoint[] = [
+  'commit:before',
+  'claim:after',
+  'stage:before',
+  'effect:before',
+  'publish:before',
+  'claim:before',
+  'children:before',
+]
 /** Complaints that a failure shows: the first ones tell the story. */
 const shownMax = 15
 
@@ -52,7 +64,10 @@ test('nothing acknowledged is lost and nothing is done twice, whenever processes
       Array.from({ length: tracks }, async (_, track) => {
         for (const [index, campaign] of campaigns.entries()) {
           if (index % tracks !== track) continue
-          for (const death of plans[index]!) await campaign.kill(death)
+          for (const death of plans[index]!) {
+            if ((await campaign.kill(death)) || death.kind !== 'trap') continue
+            await campaign.kill({ ...death, nth: 1, patienceMs })
+          }
           complaints.push(
             ...check(await campaign.settle(), crashExpectations).map((complaint) => `file ${index}: ${complaint}`),
           )
@@ -64,8 +79,9 @@ test('nothing acknowledged is lost and nothing is done twice, whenever processes
   }
   const kills = campaigns.reduce((sum, campaign) => sum + campaign.killed, 0)
   const hits = new Set(campaigns.flatMap((campaign) => [...campaign.hits().keys()]))
+  const fenced = campaigns.reduce((sum, campaign) => sum + campaign.fenced(), 0)
   t.diagnostic(
-    `${kills} kills, ${hits.size} of ${trapPoints.length} points, ${Math.round((performance.now() - startedAt) / 1_000)} s, seed ${seed}`,
+    `${kills} kills, ${fenced} stale moves refused, ${hits.size} of ${trapPoints.length} points, ${Math.round((performance.now() - startedAt) / 1_000)} s, seed ${seed}`,
   )
   const again = `SLUICE_CRASH_SEED=${seed} has the same kills.`
   assert.deepEqual(complaints.slice(0, shownMax), [], `${complaints.length} complaints. ${again}`)
@@ -87,10 +103,10 @@ function planDeaths(random: Random, files: number): readonly (readonly Death[])[
     ...traps,
     ...Array.from({ length: deaths.random }, (): Death => ({ kind: 'random', afterMs: random.between(0, 400) })),
     ...Array.from({ length: deaths.start }, (): Death => ({ kind: 'start', afterMs: random.between(20, 300) })),
-    ...Array.from(
-      { length: deaths.zombie / 2 },
-      (): Death => ({ kind: 'zombie', afterMs: random.between(20, 200), overlapMs: random.between(100, 300) }),
-    ),
+    ...Array.from({ length: deaths.zombie }, (_, index): Death => {
+      const point = zombiePoints[index % zombiePoints.length]!
+      return { kind: 'zombie', point, nth: random.between(1, 3), overlapMs: random.between(100, 300) }
+    }),
   ]
   const hands = Map.groupBy(random.shuffled(cards).entries(), ([index]) => index % files)
   return Array.from({ length: files }, (_, file) => [

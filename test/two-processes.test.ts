@@ -125,6 +125,28 @@ describe('two processes on one SQLite file', () => {
     await second.success(20_000)
   })
 
+  test('one that wakes after its lease has gone changes nothing', async () => {
+    await using here = new Here('zombie')
+    const limits = { leaseMs: 400, renewMs: 100, pollMs: 50 }
+    const first = await here.partner('first', limits)
+    const { control } = here.engine
+    const job = await control.submit('partner_job', { durationMs: 600 })
+    await here.says(first, new RegExp(`^began ${job.id} `))
+    first.signal('SIGSTOP')
+    const second = await here.partner('second', limits)
+    await here.says(second, new RegExp(`^began ${job.id} `))
+    // Its timer is long over: it goes on where it was, and commits a lease that is another's now.
+    first.signal('SIGCONT')
+    await here.says(second, new RegExp(`^ended ${job.id}$`))
+    await here.until(async () => (await control.get(job.id)).state === 'completed')
+    const [, start, finish] = await control.history(job.id)
+    assert.deepEqual([start?.transition, finish?.transition], ['start', 'finish'])
+    assert.ok(finish!.epoch > start!.epoch, 'The move is that of the second, under its own epoch.')
+    assert.ok(finish!.at >= start!.at + 1_000, 'It was not completed while the second still ran.')
+    for (const partner of [first, second]) partner.signal('SIGTERM')
+    for (const partner of [first, second]) await partner.success(20_000)
+  })
+
   test('every connection of every thread syncs the log before it answers', async () => {
     await using here = new Here('audit')
     const report = join(here.folder, 'audit')

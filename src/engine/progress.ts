@@ -17,7 +17,7 @@ export function progressOf(entity: Progressing, lanes: readonly Lane[], rates: R
   const total = lanes.reduce((sum, lane) => sum + lane.total, 0)
   const open = lanes.reduce((sum, lane) => sum + lane.open, 0)
   const settled = total - open
-  const ratePerSecond = rateOf(entity, settled, rates, now)
+  const ratePerSecond = total === 0 ? null : rateOf(entity, settled, rates, now)
   return {
     id: entity.id,
     state: entity.state,
@@ -29,10 +29,15 @@ export function progressOf(entity: Progressing, lanes: readonly Lane[], rates: R
     sums: addUp(lanes.map((lane) => lane.sums)),
     percent: percentOf(entity, total, settled),
     ratePerSecond,
-    etaMs:
-      open === 0 ? 0 : ratePerSecond === null || ratePerSecond <= 0 ? null : Math.ceil((open / ratePerSecond) * 1_000),
+    etaMs: etaOf(entity, total, open, ratePerSecond),
     lanes,
   }
+}
+
+/** Null: nobody can tell, as long as there are no children yet or none has settled. */
+function etaOf(entity: Progressing, total: number, open: number, ratePerSecond: number | null): number | null {
+  if (entity.settled || (total > 0 && open === 0)) return 0
+  return total === 0 || ratePerSecond === null || ratePerSecond <= 0 ? null : Math.ceil((open / ratePerSecond) * 1_000)
 }
 
 /** Lately, if it was asked before; the average since it was created otherwise. */

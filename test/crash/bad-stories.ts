@@ -31,12 +31,17 @@ export const badStories: readonly Spoil[] = [
   ['an acknowledged submit is lost', (draft) => removeEntity(draft, item), /item \(1\) was acknowledged and is lost/],
   [
     'one key was acknowledged as two entities',
-    (draft) => draft.notes.push({ kind: 'submit', phase: 'ok', key: 'item', id: 2 }),
+    (draft) => draft.notes.push({ kind: 'submit', phase: 'ok', key: 'item', id: 2, existing: true }),
     /item was acknowledged as 1 and as 2/,
   ],
   [
+    'an acknowledged submit was lost and made again',
+    (draft) => draft.notes.push({ kind: 'submit', phase: 'ok', key: 'item', id: item, existing: false }),
+    /item was made twice/,
+  ],
+  [
     'one entity was acknowledged for two keys',
-    (draft) => draft.notes.push({ kind: 'submit', phase: 'ok', key: 'bad', id: 1 }),
+    (draft) => draft.notes.push({ kind: 'submit', phase: 'ok', key: 'bad', id: 1, existing: true }),
     /1 was acknowledged for item and for bad/,
   ],
   [
@@ -174,6 +179,36 @@ export const badStories: readonly Spoil[] = [
     'the row has an older epoch than its history',
     (draft) => Object.assign(entity(draft, left), { epoch: 0 }),
     /crash_piece 31 has epoch 0, and its history 1/,
+  ],
+  [
+    'a zombie was let in, and its row has the newer epoch',
+    (draft) =>
+      draft.notes.push(
+        { kind: 'claimed', id: left, epoch: 1, seq: 1 },
+        { kind: 'claimed', id: left, epoch: 3, seq: 1 },
+        { kind: 'saved', id: left, epoch: 1, seq: 1 },
+      ),
+    /31 accepted move 2 with epoch 1; epoch 3 had been given before/,
+  ],
+  [
+    'two workers were given one epoch',
+    (draft) =>
+      draft.notes.push(
+        { kind: 'claimed', id: left, epoch: 1, seq: 1 },
+        { kind: 'claimed', id: left, epoch: 1, seq: 1 },
+      ),
+    /31 was given to two workers under one epoch/,
+  ],
+  [
+    'a move was accepted twice',
+    (draft) =>
+      draft.notes.push({ kind: 'saved', id: left, epoch: 1, seq: 1 }, { kind: 'saved', id: left, epoch: 1, seq: 1 }),
+    /31 accepted one of its moves twice/,
+  ],
+  [
+    'an acknowledged move is not in the history',
+    (draft) => draft.notes.push({ kind: 'saved', id: left, epoch: 1, seq: 2 }),
+    /31 was told that move 3 is saved under epoch 1; its history has undefined/,
   ],
   [
     'a settled entity was left without an action',

@@ -8,18 +8,18 @@ import { bigEvery } from './plan.ts'
 import type { Random } from './random.ts'
 import type { Scene } from './scene.ts'
 import type { TestProcess } from './test-process.ts'
-import type { TrapPoint } from './trap.ts'
+import type { TrapPoint, TrapSetting } from './trap.ts'
 
 /** One way for a process to die. */
 export type Death =
   /** By its own hand, at a named point. */
-  | { readonly kind: 'trap'; readonly point: TrapPoint; readonly nth: number }
+  | { readonly kind: 'trap'; readonly point: TrapPoint; readonly nth: number; readonly patienceMs?: number }
   /** From outside, so long after it began to work. */
   | { readonly kind: 'random'; readonly afterMs: number }
   /** From outside, so long after it was started: it may not even have opened the file. */
   | { readonly kind: 'start'; readonly afterMs: number }
-  /** Stopped past its lease while another process takes over, then let go on as if nothing had been; both are killed at last. */
-  | { readonly kind: 'zombie'; readonly afterMs: number; readonly overlapMs: number }
+  /** Asleep at a named point past its lease while another process takes over, then awake as if nothing had been; both are killed at last. */
+  | { readonly kind: 'zombie'; readonly point: TrapPoint; readonly nth: number; readonly overlapMs: number }
 
 const program = new URL('./child.ts', import.meta.url)
 
@@ -30,9 +30,11 @@ export async function warmUp(scene: Scene): Promise<void> {
   await scene.start(program, order).success(60_000)
 }
 
-/** A trap that is not passed by then never will be: the process is killed from outside instead. */
+/** A point that is not passed by then may never be: the process is killed from outside instead. */
 const trapMs = 1_500
 const upMs = 15_000
+/** A process that has not fallen asleep at its point by then is stopped from outside, wherever it is. */
+const zombieMs = 3_000
 
 /** Points that only a fan-out in checkpoints passes. */
 const bigPoints: ReadonlySet<TrapPoint> = new Set([
@@ -68,12 +70,21 @@ export class Campaign {
     return new Map([...Map.groupBy(points, (point) => point)].map(([point, hits]) => [point, hits.length]))
   }
 
-  async kill(death: Death): Promise<void> {
+  /** How many moves of lease holders were refused, because somebody else had got the lease. */
+  fenced(): number {
+    return readJournals(this.folder).filter((note) => note.kind === 'stale').length
+  }
+
+  /** False: the point was never passed, and the process was killed from outside. */
+  async kill(death: Death): Promise<boolean> {
     switch (death.kind) {
       case 'trap': {
         const child = this.#start(death)
-        await this.#whenOver(child, upMs, trapMs)
-        return this.#bury(child, 'trap')
+        const before = this.hits().get(death.point) ?? 0
+        if ((await child.line(/^up$/, upMs)) !== null)
+          await Promise.race([child.ended(), pause(death.patienceMs ?? trapMs, undefined, { ref: false })])
+        await this.#bury(child, 'trap')
+        return (this.hits().get(death.point) ?? 0) > before
       }
       case 'random': {
         const child = this.#start(death)
@@ -87,7 +98,7 @@ export class Campaign {
         return this.#bury(child, 'start')
       }
       case 'zombie':
-        return this.#resurrect(death.afterMs, death.overlapMs)
+        return this.#resurrect(death)
       default:
         return death satisfies never
     }
@@ -109,7 +120,7 @@ export class Campaign {
   }
 
   #start(death: Death): TestProcess {
-    const trap = death.kind === 'trap' ? { point: death.point, nth: death.nth } : null
+    const trap = trapOf(death)
     if (trap && bigPoints.has(trap.point)) this.#range = Math.ceil(this.#range / bigEvery) * bigEvery
     const ranges = this.#range === 0 ? [0] : [this.#range - 1, this.#range]
     this.#range += 1
@@ -125,30 +136,40 @@ export class Campaign {
     return this.#scene.start(program, order)
   }
 
-  async #whenOver(child: TestProcess, upWithinMs: number, thenMs: number): Promise<void> {
-    if ((await child.line(/^up$/, upWithinMs)) === null) return
-    await Promise.race([child.ended(), pause(thenMs, undefined, { ref: false })])
-  }
-
-  async #resurrect(afterMs: number, overlapMs: number): Promise<void> {
-    const zombie = this.#start({ kind: 'zombie', afterMs, overlapMs })
-    await zombie.line(/^up$/, upMs)
-    await pause(afterMs)
-    zombie.signal('SIGSTOP')
-    const other = this.#start({ kind: 'zombie', afterMs, overlapMs })
+  async #resurrect(death: Extract<Death, { kind: 'zombie' }>): Promise<boolean> {
+    const zombie = this.#start(death)
+    const hasStopped = (await zombie.line(/^stopping$/, zombieMs)) !== null
+    if (!hasStopped) zombie.signal('SIGSTOP')
+    const other = this.#start({ kind: 'random', afterMs: 0 })
     await pause(crashLimits.leaseMs * 1.75)
     zombie.signal('SIGCONT')
     await other.line(/^up$/, upMs)
-    await pause(overlapMs)
+    await pause(death.overlapMs)
     await this.#bury(zombie, 'zombie')
     await this.#bury(other, 'zombie')
+    return hasStopped
   }
 
-  async #bury(child: TestProcess, kind: Death['kind']): Promise<void> {
+  async #bury(child: TestProcess, kind: Death['kind']): Promise<true> {
     child.signal('SIGKILL')
     const { code, signal, errors } = await child.ended()
     if (signal !== 'SIGKILL')
       throw new Error(`A process that was to be killed ended by itself with ${signal ?? code}:\n${errors}`)
     this.kills[kind] += 1
+    return true
+  }
+}
+
+function trapOf(death: Death): TrapSetting | null {
+  switch (death.kind) {
+    case 'trap':
+      return { point: death.point, nth: death.nth, by: 'kill' }
+    case 'zombie':
+      return { point: death.point, nth: death.nth, by: 'stop' }
+    case 'random':
+    case 'start':
+      return null
+    default:
+      return death satisfies never
   }
 }

@@ -3,6 +3,10 @@ import type { MoveRecord } from '../../src/event.ts'
 import type { Machine } from '../../src/machine.ts'
 import { policyOf } from '../../src/machine.ts'
 import type { Case } from './case.ts'
+import type { Note } from './journal.ts'
+
+type Claimed = Extract<Note, { kind: 'claimed' }>
+type Saved = Extract<Note, { kind: 'saved' | 'stale' }>
 
 /** Every history is a path through the machine's table that ends where the entity is, and the feed tells the same. */
 export function* checkHistory(the: Case): Iterable<string> {
@@ -18,6 +22,38 @@ export function* checkHistory(the: Case): Iterable<string> {
     }
   }
   yield* checkFeed(the)
+  yield* checkProofs(the)
+}
+
+/**
+ * What a lease holder was told stands. A move accepted under an old epoch shows itself: somebody had been given a newer one
+ * before, and saw the entity without that move.
+ */
+function* checkProofs(the: Case): Iterable<string> {
+  const claims = Map.groupBy(
+    the.notes.filter((note): note is Claimed => note.kind === 'claimed'),
+    ({ id }) => id,
+  )
+  const saved = Map.groupBy(
+    the.notes.filter((note): note is Saved => note.kind === 'saved'),
+    ({ id }) => id,
+  )
+  for (const [id, given] of claims) {
+    const epochs = given.map(({ epoch }) => epoch)
+    if (new Set(epochs).size < epochs.length)
+      yield `${id} was given to two workers under one epoch: ${epochs.join(', ')}.`
+  }
+  for (const [id, moves] of saved) {
+    for (const { epoch, seq } of moves) {
+      const newer = claims.get(id)?.find((claim) => claim.epoch > epoch && claim.seq <= seq)
+      if (newer) yield `${id} accepted move ${seq + 1} with epoch ${epoch}; epoch ${newer.epoch} had been given before.`
+      const kept = the.histories[id]?.[seq]
+      if (the.byId.has(id) && kept?.epoch !== epoch)
+        yield `${id} was told that move ${seq + 1} is saved under epoch ${epoch}; its history has ${kept?.epoch}.`
+    }
+    const seqs = moves.map(({ seq }) => seq)
+    if (new Set(seqs).size < seqs.length) yield `${id} accepted one of its moves twice: ${seqs.join(', ')}.`
+  }
 }
 
 /** seq = 1, 2, 3 … without gap; each hop begins where the last one ended and is in the table. */

@@ -15,6 +15,9 @@ export function* checkSubmits(the: Case): Iterable<string> {
   const keysById = new Map<number, string>()
   for (const [key, notes] of idsByKey) {
     const ids = [...new Set(notes.map(({ id }) => id))]
+    // Submitted again, it would get the same id: that it was made anew shows that it had been lost.
+    if (notes.filter(({ existing }) => !existing).length > 1)
+      yield `${key} was made twice: acknowledged, lost, and made again.`
     if (ids.length > 1) yield `${key} was acknowledged as ${ids.join(' and as ')}.`
     for (const id of ids) {
       const other = keysById.get(id)

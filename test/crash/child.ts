@@ -36,7 +36,7 @@ class Child {
     trapSqlite(trap)
     this.#store = sqliteStore({ file: join(order.folder, storeName) })
     this.#engine = new Engine({
-      store: trappedStore(this.#store, trap),
+      store: trappedStore(this.#store, trap, this.#journal),
       implementations: crashImplementations(this.#journal, trap),
       limits: { ...crashLimits, ...order.limits },
       log: pino({ level: 'warn' }, pino.destination(2)),
@@ -105,9 +105,7 @@ class Child {
         machine,
         group.map(({ key, data }) => ({ key, data })),
       )
-      const notes = group.map(
-        ({ key }, index) => ({ kind: 'submit', phase: 'ok', key, id: submitted[index]!.id }) as const,
-      )
+      const notes = group.map(({ key }, index) => ({ kind: 'submit', phase: 'ok', key, ...submitted[index]! }) as const)
       this.#journal.write(...notes)
       group.forEach(({ data }, index) => {
         const { id } = submitted[index]!
@@ -118,7 +116,7 @@ class Child {
   }
 
   async #cancel(id: number, number: number): Promise<void> {
-    await sleep(this.#clock, 60 * this.#clock.random())
+    await sleep(this.#clock, 150 * this.#clock.random())
     await this.#act(id, 'cancel', `${this.#order.name}/cancel/${number}`)
   }
 

@@ -89,9 +89,15 @@ export function goodStory(): Draft {
 
   story.note(
     { kind: 'submit', phase: 'invoke', key: 'brief' },
-    { kind: 'submit', phase: 'ok', key: 'brief', id: brief },
+    { kind: 'submit', phase: 'ok', key: 'brief', id: brief, existing: false },
   )
   story.effect(brief, 'split')
+  // Its worker fell asleep, another took over and finished it; the sleeper's own move was refused.
+  story.note(
+    { kind: 'claimed', id: item, epoch: 0, seq: 0 },
+    { kind: 'stale', id: item, epoch: -1, seq: 0 },
+    { kind: 'saved', id: item, epoch: 0, seq: 0 },
+  )
   // Nobody ever answered these two: they may have happened or not.
   story.note({ kind: 'submit', phase: 'invoke', key: 'unanswered' })
   story.note({ kind: 'act', phase: 'invoke', request: 'request-lost', id: ended, action: 'cancel' })

@@ -5,7 +5,13 @@ import { join } from 'node:path'
 export type Note =
   /** `ok` without an invoke before it cannot be; an invoke without `ok` may or may not have happened. */
   | { readonly kind: 'submit'; readonly phase: 'invoke'; readonly key: string }
-  | { readonly kind: 'submit'; readonly phase: 'ok'; readonly key: string; readonly id: number }
+  | {
+      readonly kind: 'submit'
+      readonly phase: 'ok'
+      readonly key: string
+      readonly id: number
+      readonly existing: boolean
+    }
   | {
       readonly kind: 'act'
       readonly phase: 'invoke' | 'ok' | 'fail'
@@ -15,8 +21,12 @@ export type Note =
     }
   /** Something that a processor did to the world, under its idempotency key. */
   | { readonly kind: 'effect'; readonly key: string; readonly body: string }
-  /** The process is about to kill itself here. */
-  | { readonly kind: 'kill'; readonly point: string }
+  /** The store gave the lease over it, under this epoch, when it had made so many moves. */
+  | { readonly kind: 'claimed'; readonly id: number; readonly epoch: number; readonly seq: number }
+  /** The store accepted a move by the holder of a lease, with this proof. `stale`: it did not. */
+  | { readonly kind: 'saved' | 'stale'; readonly id: number; readonly epoch: number; readonly seq: number }
+  /** The process is about to kill itself here, or to fall asleep. */
+  | { readonly kind: 'kill' | 'stop'; readonly point: string }
 
 /** One process writes one journal: no two writers ever share a file, so a torn line can only be the last. */
 export class Journal {
@@ -28,6 +38,7 @@ export class Journal {
   }
 
   write(...notes: readonly Note[]): void {
+    if (notes.length === 0) return
     writeSync(this.#descriptor, notes.map((note) => `${JSON.stringify(note)}\n`).join(''))
   }
 

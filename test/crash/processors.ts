@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { type Context, type Implementation, implement } from '../../src/implementation.ts'
 import { done, fail, type Outcome, poll, retry } from '../../src/outcome.ts'
 import type { Journal } from './journal.ts'
@@ -37,7 +38,7 @@ export function crashImplementations(journal: Journal, trap: Trap): readonly Imp
   }
 
   const split = async (context: Context): Promise<void> => {
-    const { number, first = 0, second = 0 } = context.data as PlannedData
+    const { number, mood, first = 0, second = 0 } = context.data as PlannedData
     effect(context)
     const total = first + second
     for (let ordinal = (context.cursor as number | null) ?? 0; ordinal < total; ) {
@@ -49,13 +50,19 @@ export function crashImplementations(journal: Journal, trap: Trap): readonly Imp
           lane: isFirst ? 'first' : 'second',
           state: isFirst ? 'ready' : 'gated',
           ordinal,
-          data: { number, ordinal },
+          data: { number, ordinal, mood },
         })
       }
       if (total <= groupSize) continue
       await context.checkpoint(ordinal)
       trap.pass('checkpoint:after')
     }
+  }
+
+  const finish = async (context: Context): Promise<void> => {
+    effect(context)
+    // Cancelling must find some of them running.
+    if ((context.data as PlannedData).mood === 'cancelled') await pause(60)
   }
 
   const splitBrief = async (context: Context): Promise<void> => {
@@ -81,7 +88,7 @@ export function crashImplementations(journal: Journal, trap: Trap): readonly Imp
       criteria: { firstSettled: (_, { lanes }) => lanes?.find((lane) => lane.name === 'first')?.open === 0 },
       assigns: { openSecond: () => ({ open: ['second'] }), shutSecond: () => ({ shut: ['second'] }) },
     }),
-    implement(pieceMachine, { processors: { finish: effectThenDone } }),
+    implement(pieceMachine, { processors: { finish } }),
     implement(briefMachine, { processors: { splitBrief } }),
     implement(partMachine, { processors: { finishPart: () => {} } }),
   ]

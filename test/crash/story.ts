@@ -45,7 +45,7 @@ export class Story {
 
   /** Submitted, acknowledged and stored. */
   submit(id: number, machine: string, key: string, data: unknown): this {
-    this.note({ kind: 'submit', phase: 'invoke', key }, { kind: 'submit', phase: 'ok', key, id })
+    this.note({ kind: 'submit', phase: 'invoke', key }, { kind: 'submit', phase: 'ok', key, id, existing: false })
     return this.born(id, machine, { key, data })
   }
 

@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs'
 import type { Journal } from './journal.ts'
 
 /** Where a process can be killed from inside. `nth` says at which passing. */
@@ -41,9 +42,11 @@ export type TrapPoint = (typeof trapPoints)[number]
 export interface TrapSetting {
   readonly point: TrapPoint
   readonly nth: number
+  /** kill: it dies. stop: it sleeps until somebody wakes it, and then goes on as if nothing had been. */
+  readonly by: 'kill' | 'stop'
 }
 
-/** Kills its own process when a named point is passed for the nth time. Nothing in the product knows of it. */
+/** Kills or stops its own process when a named point is passed for the nth time. Nothing in the product knows of it. */
 export class Trap {
   readonly #setting: TrapSetting | null
   readonly #journal: Journal
@@ -57,8 +60,14 @@ export class Trap {
   pass(point: TrapPoint): void {
     if (point !== this.#setting?.point) return
     this.#passed += 1
-    if (this.#passed < this.#setting.nth) return
-    this.#journal.write({ kind: 'kill', point })
+    if (this.#passed !== this.#setting.nth) return
+    this.#journal.write({ kind: this.#setting.by, point })
+    if (this.#setting.by === 'stop') {
+      // Written at once: nothing of the process runs between this word and its sleep.
+      writeSync(1, 'stopping\n')
+      process.kill(process.pid, 'SIGSTOP')
+      return
+    }
     process.kill(process.pid, 'SIGKILL')
     // The signal ends the process before the call returns; if it ever did not, nothing may run on.
     for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)

@@ -1,8 +1,12 @@
-import type { Move, Store } from '../../src/store.ts'
+import type { Move, Store, Verdict } from '../../src/store.ts'
+import type { Journal, Note } from './journal.ts'
 import type { Trap, TrapPoint } from './trap.ts'
 
-/** The same store, with points around its verbs where the process can die. Everything else is handed through. */
-export function trappedStore(store: Store, trap: Trap): Store {
+/**
+ * The same store, with points around its verbs where the process can die, and a word in the journal about each lease that
+ * was given and each move that was accepted by it. Everything else is handed through.
+ */
+export function trappedStore(store: Store, trap: Trap, journal: Journal): Store {
   const around = async <Result>(before: TrapPoint | null, after: TrapPoint | null, work: () => Promise<Result>) => {
     if (before) trap.pass(before)
     const result = await work()
@@ -15,13 +19,16 @@ export function trappedStore(store: Store, trap: Trap): Store {
       around('claim:before', null, async () => {
         const result = await store.claim(request)
         // A claim that found nothing is no claim to die over.
-        if (result.entities.length > 0) trap.pass('claim:after')
+        if (result.entities.length === 0) return result
+        journal.write(...result.entities.map(({ id, epoch, seq }) => ({ kind: 'claimed', id, epoch, seq }) as const))
+        trap.pass('claim:after')
         return result
       }),
     commit: async (operation, moves) => {
       const kinds = kindsOf(moves)
       for (const kind of kinds) trap.pass(`${kind}:before`)
       const verdicts = await store.commit(operation, moves)
+      journal.write(...moves.flatMap((move, index) => noteOf(move, verdicts[index]!)))
       for (const kind of kinds) trap.pass(`${kind}:after`)
       return verdicts
     },
@@ -49,6 +56,11 @@ export function trappedStore(store: Store, trap: Trap): Store {
       return typeof value === 'function' ? value.bind(target) : value
     },
   })
+}
+
+function noteOf({ id, epoch, seq, by, hops }: Move, { kind }: Verdict): Note | readonly never[] {
+  if (by !== 'lease' || hops.length === 0 || (kind !== 'saved' && kind !== 'stale')) return []
+  return { kind, id, epoch, seq }
 }
 
 type CommitKind = 'commit' | 'stage' | 'publish' | 'children' | 'action'

@@ -1,5 +1,5 @@
 import { type Bug, inUnit } from './bug.ts'
-import { inSimulation } from './seeds.ts'
+import { anyFaults, inSimulation, lostAnswers } from './seeds.ts'
 
 /** What the engine can do wrong on a store that does everything right. */
 export const engineBugs: readonly Bug[] = [
@@ -10,7 +10,7 @@ export const engineBugs: readonly Bug[] = [
     find: 'if (this.#ended) return moves.map',
     replace:
       "return moves.map(() => ({ kind: 'refused', message: 'The store did not answer.' }))\n        if (this.#ended) return moves.map",
-    caughtBy: inSimulation,
+    caughtBy: inSimulation(lostAnswers),
   },
   {
     name: 'unknown-taken-for-saved',
@@ -18,7 +18,7 @@ export const engineBugs: readonly Bug[] = [
     file: 'src/engine/completer.ts',
     find: "if (this.#ended) return moves.map(() => ({ kind: 'stale' }))",
     replace: "return moves.map(() => ({ kind: 'saved' }))",
-    caughtBy: inSimulation,
+    caughtBy: inSimulation(lostAnswers),
   },
   {
     name: 'repeated-as-a-new-operation',
@@ -27,7 +27,7 @@ export const engineBugs: readonly Bug[] = [
     find: 'this.#store.commit(operation, moves)',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the source of a template.
     replace: 'this.#store.commit(`${operation}/${pauseMs}`, moves)',
-    caughtBy: inSimulation,
+    caughtBy: inSimulation(lostAnswers),
   },
   {
     name: 'signals-without-a-poll',
@@ -35,7 +35,7 @@ export const engineBugs: readonly Bug[] = [
     file: 'src/engine/sweeper.ts',
     find: 'store.time() + limits.pollMs * (0.75 + clock.random() / 2)',
     replace: 'store.time() + 3_600_000',
-    caughtBy: inSimulation,
+    caughtBy: inSimulation(anyFaults),
   },
   {
     name: 'the-dead-are-not-buried',
@@ -43,7 +43,7 @@ export const engineBugs: readonly Bug[] = [
     file: 'src/engine/sweeper.ts',
     find: 'await this.#buryDead()',
     replace: '',
-    caughtBy: inSimulation,
+    caughtBy: inSimulation(anyFaults),
   },
   {
     name: 'lost-claim-kept',
@@ -51,7 +51,7 @@ export const engineBugs: readonly Bug[] = [
     file: 'src/engine/worker.ts',
     find: "await store.release({ kind: 'all_but', worker, keep: [...this.#running.keys()] })",
     replace: '',
-    caughtBy: inSimulation,
+    caughtBy: inSimulation(lostAnswers),
   },
   {
     name: 'staged-and-never-published',
@@ -59,7 +59,7 @@ export const engineBugs: readonly Bug[] = [
     file: 'src/engine/context.ts',
     find: "this.#staged ? 'publish' : 'none'",
     replace: "'none'",
-    caughtBy: inSimulation,
+    caughtBy: inSimulation(anyFaults),
   },
   {
     name: 'checkpoint-ahead-of-its-children',
@@ -67,7 +67,7 @@ export const engineBugs: readonly Bug[] = [
     file: 'src/engine/context.ts',
     find: '...(children.length > 0 ? { children } : {})',
     replace: '',
-    caughtBy: inSimulation,
+    caughtBy: inSimulation(anyFaults),
   },
   {
     name: 'idempotency-key-per-attempt',
@@ -75,7 +75,7 @@ export const engineBugs: readonly Bug[] = [
     file: 'src/engine/context.ts',
     find: '.#edge.name}`',
     replace: '.#edge.name}` + this.#attempt',
-    caughtBy: inSimulation,
+    caughtBy: inSimulation(anyFaults),
   },
   {
     name: 'spent-attempts-run-on',
@@ -83,7 +83,7 @@ export const engineBugs: readonly Bug[] = [
     file: 'src/engine/executor.ts',
     find: 'if (attempts > policy.attemptsMax) return spent(work, policy.attemptsMax)',
     replace: '',
-    caughtBy: inSimulation,
+    caughtBy: inSimulation(anyFaults),
   },
   {
     name: 'reducer-on-an-old-count',
@@ -97,12 +97,12 @@ export const engineBugs: readonly Bug[] = [
     ),
   },
   {
-    name: 'parent-judged-without-proof',
-    what: 'A parent moves on the counts that its sweeper read, whatever they have become.',
+    name: 'parent-has-seen-more-than-it-read',
+    what: 'A parent says that it has seen whatever its children will ever do: they end, and it never looks again.',
     file: 'src/engine/sweeper.ts',
     find: 'wake: lane.wake }))',
     replace: 'wake: Number.MAX_SAFE_INTEGER }))',
-    caughtBy: inSimulation,
+    caughtBy: inSimulation(anyFaults),
   },
   {
     name: 'retry-is-free',
@@ -127,12 +127,32 @@ export const engineBugs: readonly Bug[] = [
     ),
   },
   {
-    name: 'unguarded-join-on-any-count',
-    what: 'A join is taken while children are open.',
+    name: 'join-while-children-are-open',
+    what: 'A parent goes on before its last child has ended.',
     file: 'src/decide.ts',
     find: '.every((lane) => lane.open === 0)',
-    replace: '.some((lane) => lane.open === 0)',
-    caughtBy: inSimulation,
+    replace: '.every((lane) => lane.open >= 0)',
+    caughtBy: inSimulation(anyFaults),
+  },
+  {
+    name: 'gate-forgotten',
+    what: 'What stands behind a gate waits to run like everything else.',
+    file: 'src/decide.ts',
+    find: "plan.gated ? { for: 'run', at, gated: true } :",
+    replace: '',
+    caughtBy: inSimulation(anyFaults),
+  },
+  {
+    name: 'submission-repeated-as-a-new-one',
+    what: 'A submission whose answer was lost is sent again under another name: without a key it runs twice.',
+    file: 'src/engine/submission.ts',
+    find: 'await store.create(operation, births)',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the source of a template.
+    replace: 'await store.create(`${operation}/${repeats}`, births)',
+    caughtBy: inUnit(
+      'src/engine/local-control.test.ts',
+      'an unanswered create is repeated under the same operation, and made once',
+    ),
   },
   {
     name: 'cancel-leaves-the-lanes-going',

@@ -28,6 +28,12 @@ export class Holds {
     return this.#all().filter((hold) => stops(hold, entity, holdable, labelNames, now))
   }
 
+  /** When the next one ends by itself: what it held may be claimed from then on. */
+  nextEnd(now: number): number | null {
+    const ends = this.standing(now).flatMap(({ until }) => until ?? [])
+    return ends.length > 0 ? Math.min(...ends) : null
+  }
+
   change(change: HoldChange, now: number): void {
     this.#holds = null
     this.#database.run('DELETE FROM hold WHERE until <= ?', now)

@@ -100,8 +100,8 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
       return release(ledger, order)
     },
 
-    async due(limit) {
-      return due(ledger, limit)
+    async due(limit, machines) {
+      return due(ledger, limit, machines)
     },
 
     async lanes(parents) {
@@ -109,7 +109,7 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     },
 
     async recount(parents, mend) {
-      return recount(ledger, parents, mend !== null)
+      return recount(ledger, parents, mend)
     },
 
     async events(query) {

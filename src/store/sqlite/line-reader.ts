@@ -46,6 +46,7 @@ export class LineReader<Tag> {
 /** Several lines as one, in order. The readers stand sorted by their heads. */
 export class MergedLines<Tag> {
   readonly #readers: LineReader<Tag>[] = []
+  #stepped: LineReader<Tag> | null = null
   readonly empty: Line[] = []
 
   constructor(database: Database, lines: readonly { readonly line: Line; readonly tag: Tag }[], limit: number) {
@@ -58,15 +59,23 @@ export class MergedLines<Tag> {
   }
 
   next(): { readonly row: EntityRow; readonly line: Line; readonly tag: Tag } | null {
+    this.#settle()
     const reader = this.#readers[0]
     const row = reader?.head()
     if (!reader || !row) return null
     reader.step()
-    if (this.#readers.length > 1 || !reader.head()) {
-      this.#readers.shift()
-      if (reader.head()) this.#insert(reader)
-    }
+    this.#stepped = reader
     return { row, line: reader.line, tag: reader.tag }
+  }
+
+  /** Whoever gave the last row is put back by its next one; only now, for reading on may not be needed. */
+  #settle(): void {
+    const reader = this.#stepped
+    this.#stepped = null
+    if (!reader || this.#readers[0] !== reader) return
+    if (this.#readers.length === 1 && reader.head()) return
+    this.#readers.shift()
+    if (reader.head()) this.#insert(reader)
   }
 
   /** Lines with this tag are read no further. */

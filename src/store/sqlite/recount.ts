@@ -1,19 +1,29 @@
 import type { EntityId } from '../../entity.ts'
 import { changeLane, emptyLane, type Lane } from '../../lane.ts'
-import type { Drift } from '../../store.ts'
+import type { Actor, Drift } from '../../store.ts'
 import type { LaneRow } from './lanes.ts'
 import type { Ledger } from './ledger.ts'
+import { rowOf, selectRowsWithoutData } from './row.ts'
+import { actorText, record } from './row-writing.ts'
 
 type Figures = Readonly<Record<string, number>>
 
 /** Compares each lane with its children, row by row; `mend` makes the lane say what the rows say. */
-export function recount(ledger: Ledger, parents: readonly (EntityId | null)[], mend: boolean): readonly Drift[] {
-  return mend
-    ? ledger.write(() => compareAll(ledger, parents, true))
-    : ledger.read(() => compareAll(ledger, parents, false))
+export function recount(ledger: Ledger, parents: readonly (EntityId | null)[], mend: Actor | null): readonly Drift[] {
+  if (mend === null) return ledger.read((now) => compareAll(ledger, parents, null, now))
+  return ledger.write((now) => {
+    const drifts = compareAll(ledger, parents, mend, now)
+    ledger.feed.close(null, null, now)
+    return drifts
+  })
 }
 
-function compareAll(ledger: Ledger, parents: readonly (EntityId | null)[], mend: boolean): readonly Drift[] {
+function compareAll(
+  ledger: Ledger,
+  parents: readonly (EntityId | null)[],
+  mend: Actor | null,
+  now: number,
+): readonly Drift[] {
   // What is being purged has fewer children than its lanes say, and shall: the tombstone keeps the figures.
   const judged = [...new Set(parents)].filter((parent) => parent === null || !ledger.purging().has(parent))
   return judged.flatMap((parent) =>
@@ -27,10 +37,22 @@ function compareAll(ledger: Ledger, parents: readonly (EntityId | null)[], mend:
         // The parent was judged by wrong figures: it looks again.
         ledger.lanes.change(row, { counts, reasons, sums, total, open, wake: lane.wake + 1 })
         row.size = total
+        if (parent !== null) audit(ledger, parent, mend, now)
       }
       return [{ parent, lane: lane.name, ...drift }]
     }),
   )
+}
+
+/** A history row without hops: it counts as a move, so that whoever decided by the wrong figures is stale. */
+function audit(ledger: Ledger, parent: EntityId, mend: Actor, now: number): void {
+  const { database, dictionary } = ledger
+  const values = database.get(`${selectRowsWithoutData} WHERE id = ?`, parent)
+  if (!values) return
+  const row = rowOf(values)
+  row.seq += 1
+  database.run('UPDATE entity SET seq = ? WHERE id = ?', row.seq, row.id)
+  record(ledger, row, dictionary.path('repair', []), actorText(mend), null, now)
 }
 
 function count(ledger: Ledger, row: LaneRow, lane: Lane): Lane {
