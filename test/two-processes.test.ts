@@ -110,11 +110,10 @@ describe('two processes on one SQLite file', () => {
   test('what a killed one held runs again in the other', async (t) => {
     await using here = new Here('killed')
     const limits = { leaseMs: 400, renewMs: 100, pollMs: 50 }
-    const first = await here.partner('first', limits)
+    const partners = [await here.partner('one', limits), await here.partner('two', limits)] as const
     const { control } = here.engine
-    const job = await control.submit('partner_job', { durationMs: 1_500 })
-    await here.says(first, new RegExp(`^began ${job.id} `))
-    const second = await here.partner('second', limits)
+    const job = await control.submit('partner_job', { durationMs: 2_000 })
+    const { first, second } = await here.whoSays(partners, new RegExp(`^began ${job.id} `))
     const killedAt = performance.now()
     first.signal('SIGKILL')
     await here.says(second, new RegExp(`^began ${job.id} `))
@@ -128,23 +127,25 @@ describe('two processes on one SQLite file', () => {
   test('one that wakes after its lease has gone changes nothing', async () => {
     await using here = new Here('zombie')
     const limits = { leaseMs: 400, renewMs: 100, pollMs: 50 }
-    const first = await here.partner('first', limits)
+    const partners = [await here.partner('one', limits), await here.partner('two', limits)] as const
     const { control } = here.engine
-    const job = await control.submit('partner_job', { durationMs: 600 })
-    await here.says(first, new RegExp(`^began ${job.id} `))
+    const durationMs = 1_000
+    const job = await control.submit('partner_job', { durationMs })
+    const { first, second } = await here.whoSays(partners, new RegExp(`^began ${job.id} `))
+    const stoppedAt = performance.now()
     first.signal('SIGSTOP')
-    const second = await here.partner('second', limits)
     await here.says(second, new RegExp(`^began ${job.id} `))
-    // Its timer is long over: it goes on where it was, and commits a lease that is another's now.
+    // When it wakes its time is over: it goes on where it was, and commits under a lease that is another's now.
+    await pause(Math.max(0, stoppedAt + durationMs - performance.now()))
     first.signal('SIGCONT')
     await here.says(second, new RegExp(`^ended ${job.id}$`))
     await here.until(async () => (await control.get(job.id)).state === 'completed')
     const [, start, finish] = await control.history(job.id)
     assert.deepEqual([start?.transition, finish?.transition], ['start', 'finish'])
     assert.ok(finish!.epoch > start!.epoch, 'The move is that of the second, under its own epoch.')
-    assert.ok(finish!.at >= start!.at + 1_000, 'It was not completed while the second still ran.')
-    for (const partner of [first, second]) partner.signal('SIGTERM')
-    for (const partner of [first, second]) await partner.success(20_000)
+    assert.ok(finish!.at >= start!.at + limits.leaseMs + durationMs, 'It was not completed while the second still ran.')
+    for (const partner of partners) partner.signal('SIGTERM')
+    for (const partner of partners) await partner.success(20_000)
   })
 
   test('every connection of every thread syncs the log before it answers', async () => {
@@ -202,6 +203,19 @@ class Here implements AsyncDisposable {
   async says(partner: TestProcess, pattern: RegExp): Promise<void> {
     if ((await partner.line(pattern, 20_000)) !== null) return
     throw new Error(`A process never said ${pattern}. It said:\n${partner.lines.join('\n')}\n${partner.errors}`)
+  }
+
+  /** Which of the two says it, and the other one. */
+  async whoSays(
+    [one, other]: readonly [TestProcess, TestProcess],
+    pattern: RegExp,
+  ): Promise<{ first: TestProcess; second: TestProcess }> {
+    let first: TestProcess | null = null
+    await this.until(async () => {
+      first = [one, other].find(({ lines }) => lines.some((line) => pattern.test(line))) ?? null
+      return first !== null
+    })
+    return first === one ? { first: one, second: other } : { first: other, second: one }
   }
 
   async until(isSo: () => Promise<boolean>): Promise<void> {

@@ -17,7 +17,6 @@ export class ProcessorContext implements Context {
   readonly data: unknown
   readonly lanes: readonly Lane[]
   /** Spawned and not yet written. */
-  readonly children: Context['children']
   #buffer: ChildBirth[] = []
   #spawned: number
   #staged: boolean
@@ -57,7 +56,6 @@ export class ProcessorContext implements Context {
     this.#cursor = checkpoint?.cursor ? JSON.parse(checkpoint.cursor) : null
     // An earlier attempt may have staged children and died: what it left beyond this run's is dropped when published.
     this.#staged = checkpoint !== null || attempts > 1 || suspect > 0
-    this.children = (filter) => pagesOf(services, running.entity, filter ?? {})
   }
 
   get entity(): View {
@@ -102,11 +100,33 @@ export class ProcessorContext implements Context {
     return this.#cursor
   }
 
-  now(): number {
-    return this.#services.store.time()
+  // What a processor calls is read as a bound function, so that it may be taken out of the context: `({ data, spawn }) => …`.
+  get spawn(): Context['spawn'] {
+    return (children) => this.#spawn(children)
   }
 
-  async spawn(children: Child | readonly Child[]): Promise<void> {
+  get checkpoint(): Context['checkpoint'] {
+    return (cursor) => this.#checkpoint(cursor)
+  }
+
+  get progress(): Context['progress'] {
+    return (value) => this.#report(value)
+  }
+
+  get children(): Context['children'] {
+    return (filter = {}) => pagesOf(this.#services, this.#running.entity, filter)
+  }
+
+  get actOnChildren(): Context['actOnChildren'] {
+    return (action, filter = {}, input = null) =>
+      actOnChildren(this.#services, this.#running.entity, this, action, filter, input)
+  }
+
+  get now(): Context['now'] {
+    return () => this.#services.store.time()
+  }
+
+  async #spawn(children: Child | readonly Child[]): Promise<void> {
     const { registry, limits, store } = this.#services
     const now = store.time()
     for (const child of Array.isArray(children) ? (children as readonly Child[]) : [children as Child]) {
@@ -118,7 +138,7 @@ export class ProcessorContext implements Context {
     }
   }
 
-  async checkpoint(cursor: unknown): Promise<void> {
+  async #checkpoint(cursor: unknown): Promise<void> {
     const text = JSON.stringify(cursor ?? null)
     await this.#write({ cursor: text, spawned: this.#spawned })
     this.#cursor = cursor
@@ -159,7 +179,7 @@ export class ProcessorContext implements Context {
   }
 
   /** The last word counts: while one is being written, later ones replace each other. */
-  progress(value: unknown): void {
+  #report(value: unknown): void {
     this.#progress = JSON.stringify(value ?? null)
     if (this.#saying) return
     this.#saying = true
@@ -179,14 +199,6 @@ export class ProcessorContext implements Context {
     } finally {
       this.#saying = false
     }
-  }
-
-  async actOnChildren(
-    action: string,
-    filter: ChildFilter = {},
-    input: unknown = null,
-  ): Promise<Readonly<Record<string, number>>> {
-    return actOnChildren(this.#services, this.#running.entity, this, action, filter, input)
   }
 
   /** What the commit of a finished run takes along. */

@@ -51,8 +51,8 @@ function refusalOfChildren(move: Move, limits: Limits): string | null {
 
 function refusalOfTakes({ id, takes }: Move): string | null {
   for (const { pool, amount, ceiling } of takes) {
-    if (!(amount > 0 && Number.isFinite(amount) && Number.isFinite(ceiling))) {
-      return `Entity ${id} cannot take ${amount} of pool ${pool} under a ceiling of ${ceiling}: both must be numbers, the amount above 0.`
+    if (!(amount >= 0 && Number.isFinite(amount) && Number.isFinite(ceiling))) {
+      return `Entity ${id} cannot take ${amount} of pool ${pool} under a ceiling of ${ceiling}: both must be numbers, the amount not below 0.`
     }
   }
   return null

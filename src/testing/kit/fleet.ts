@@ -140,9 +140,9 @@ export class Fleet {
     return (await this.store.workers()).every(({ id, leases }) => leases === 0 || !alive.has(id))
   }
 
-  /** When the next lease of a dead process has passed. */
-  get nextBurial(): number | null {
-    return this.#corpses.length === 0 ? null : Math.min(...this.#corpses.map(({ until }) => until))
+  /** When the leases of the dead have passed. */
+  burials(): readonly number[] {
+    return this.#corpses.map(({ until }) => until)
   }
 
   /** Everybody is to look again before the fleet counts as idle. */

@@ -194,6 +194,48 @@ describe('drain', () => {
     await assert.rejects(kit.drain({ stepsMax: 50 }), /after 50 steps/)
   })
 
+  test('what could move but cannot be decided is named, with what the engine said', async () => {
+    const folder = defineMachine({
+      name: 'folder',
+      version: 1,
+      initial: ['open'],
+      settled: ['shut'],
+      final: ['shut'],
+      states: { open: 'Waits for its children.', shut: 'They are through.' },
+      transitions: {
+        shut: { from: 'open', to: 'shut', on: 'children', assign: 'count' },
+        give_up: { from: 'open', to: 'shut', on: 'action' },
+      },
+    })
+    const count = () => {
+      throw new Error('a broken rule')
+    }
+    const kit = testKit({ implementations: [implement(folder, { assigns: { count } })] })
+    await kit.control.submit('folder', {})
+    await assert.rejects(
+      kit.drain(),
+      /folder 1 \(open\) should move on, but cannot\.\nThe engine said:\n.*a broken rule/,
+    )
+  })
+
+  test('whoever waits for the control is answered while it drains', async () => {
+    await using kit = kitWith({})
+    const { id } = await kit.control.submit('job', {})
+    const settled = kit.control.settled(id, 3_600_000)
+    const changes: string[] = []
+    const ended = new AbortController()
+    const watched = (async () => {
+      for await (const { events } of kit.control.watch({ after: 0, signal: ended.signal })) {
+        changes.push(...events.map(({ to }) => to ?? ''))
+      }
+    })()
+    await kit.drain()
+    assert.equal((await settled)?.state, 'finished')
+    ended.abort()
+    await watched
+    assert.deepEqual(changes, ['working', 'finished'])
+  })
+
   test('without an engine nothing can move, and it says so', async () => {
     const kit = kitWith({})
     kit.crash()

@@ -96,13 +96,16 @@ export class Pilot {
 
   /**
    * When something happens although nobody does anything now: a retry, a poll, a timer, the end of a hold or of a dead
-   * process' lease, a timer of the user's. Retention is left out where it is not asked for: what a test wants to look at is not removed from under it.
+   * process' lease, a timer of the user's. Retention is left out where it is not asked for: what a test wants to look at
+   * is not removed from under it.
    */
   async #nextPlanned(end: number, withPurges: boolean): Promise<number | null> {
-    const { store, runs } = this.#fleet
+    const { store, runs, clock } = this.#fleet
     const { next } = await store.due(1)
     const planned = next !== null && !withPurges && this.#fleet.isPurgeTime(next) ? await this.#nextOfOpen() : next
-    return earliest(earliest(planned, runs.nextTime(end)), this.#fleet.nextBurial)
+    const times = [planned, ...runs.times(end), ...this.#fleet.burials()]
+    // What is past and has not happened needs somebody who is not there: time alone will not bring it about.
+    return times.filter((time) => time !== null && time > clock.now()).reduce(earliest, null)
   }
 
   async #nextOfOpen(): Promise<number | null> {

@@ -70,13 +70,12 @@ export class Runs {
   }
 
   /**
-   * When a processor is woken or outruns its timeout, or the test itself is woken; a test's own timers beyond the end keep
-   * nobody from coming to rest.
+   * When processors are woken or outrun their timeouts, and when the test itself is woken; its own timers beyond the end
+   * keep nobody from coming to rest.
    */
-  nextTime(end: number): number | null {
+  times(end: number): readonly number[] {
     const alive = [...this.#timers].filter(({ run, at }) => (run ? run.process.status !== 'gone' : at <= end))
-    const times = [...alive.map(({ at }) => at), ...this.#sleeping().map(({ deadline }) => deadline)]
-    return times.length === 0 ? null : Math.min(...times)
+    return [...alive.map(({ at }) => at), ...this.#sleeping().map(({ deadline }) => deadline)]
   }
 
   #sleeping(): readonly Run[] {
