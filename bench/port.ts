@@ -121,10 +121,13 @@ if (import.meta.main) {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-port-'))
   const file = join(folder, 'port.db')
   const figures = await portLoop(file, count, group)
-  const raw = rawLoop({ file: join(folder, 'raw.db'), count: Math.min(count, 300_000), group })
+  const options = { count: Math.min(count, 300_000), group }
+  const raw = rawLoop({ file: join(folder, 'each.db'), ...options })
+  const rawSet = rawLoop({ file: join(folder, 'set.db'), ...options, style: 'set' })
   const rows = Object.entries({
     ...figures,
     raw,
+    rawSet,
     ofRaw: figures.itemsPerSecond / raw,
     megabytes: statSync(file).size / 1e6,
   })

@@ -11,7 +11,7 @@ import { type TrapPoint, trapPoints } from './crash/trap.ts'
 const tracks = 2
 const filesPerTrack = 2
 const killsMin = 100
-const deaths = { random: 30, start: 8, zombie: 8 }
+const deaths = { random: 24, start: 8, zombie: 7 }
 /** On a busy machine a process may not come to its point in time: another one gets the time that it needs. */
 const patienceMs = 10_000
 /** Whoever wakes here goes on with a lease that is no longer its own. */
@@ -59,15 +59,13 @@ test('nothing acknowledged is lost and nothing is done twice, whenever processes
   await warmUp(scene)
   const startedAt = performance.now()
   const complaints: string[] = []
+  const hits = new Set<TrapPoint>()
   try {
     await Promise.all(
       Array.from({ length: tracks }, async (_, track) => {
         for (const [index, campaign] of campaigns.entries()) {
           if (index % tracks !== track) continue
-          for (const death of plans[index]!) {
-            if ((await campaign.kill(death)) || death.kind !== 'trap') continue
-            await campaign.kill({ ...death, nth: 1, patienceMs })
-          }
+          await killAll(campaign, plans[index]!, hits)
           complaints.push(
             ...check(await campaign.settle(), crashExpectations).map((complaint) => `file ${index}: ${complaint}`),
           )
@@ -78,7 +76,6 @@ test('nothing acknowledged is lost and nothing is done twice, whenever processes
     throw new Error(`The crash test broke. SLUICE_CRASH_SEED=${seed} has the same kills.`, { cause: error })
   }
   const kills = campaigns.reduce((sum, campaign) => sum + campaign.killed, 0)
-  const hits = new Set(campaigns.flatMap((campaign) => [...campaign.hits().keys()]))
   const fenced = campaigns.reduce((sum, campaign) => sum + campaign.fenced(), 0)
   t.diagnostic(
     `${kills} kills, ${fenced} stale moves refused, ${hits.size} of ${trapPoints.length} points, ${Math.round((performance.now() - startedAt) / 1_000)} s, seed ${seed}`,
@@ -92,6 +89,20 @@ test('nothing acknowledged is lost and nothing is done twice, whenever processes
     `Points that killed nobody. ${again}`,
   )
 })
+
+/** Points that killed nobody on any file so far are tried once more, with more patience. */
+async function killAll(campaign: Campaign, deaths: readonly Death[], hits: Set<TrapPoint>): Promise<void> {
+  const missed: Death[] = []
+  for (const death of deaths) {
+    const isHit = await campaign.kill(death)
+    if (death.kind !== 'trap') continue
+    if (isHit) hits.add(death.point)
+    else missed.push({ ...death, nth: 1, patienceMs })
+  }
+  for (const death of missed) {
+    if (death.kind === 'trap' && !hits.has(death.point) && (await campaign.kill(death))) hits.add(death.point)
+  }
+}
 
 /** Each file begins with a death while its tables are made; the rest is dealt out like cards. */
 function planDeaths(random: Random, files: number): readonly (readonly Death[])[] {

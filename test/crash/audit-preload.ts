@@ -12,7 +12,8 @@ export interface WriteSetting {
   readonly journal: string
 }
 
-const file = process.env.SLUICE_AUDIT_FILE ?? ''
+/** The report's path is part of the address by which this module was imported: every thread has it. */
+const report = new URL(import.meta.url).searchParams.get('report') ?? ''
 const exec = DatabaseSync.prototype.exec
 const writing = new WeakSet<DatabaseSync>()
 
@@ -31,5 +32,5 @@ function audit(connection: DatabaseSync): void {
     synchronous: Number(ask('synchronous')),
     journal: String(ask('journal_mode')),
   }
-  appendFileSync(file, `${JSON.stringify(setting)}\n`)
+  appendFileSync(report, `${JSON.stringify(setting)}\n`)
 }

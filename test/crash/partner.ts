@@ -18,8 +18,13 @@ export function partnerImplementations(say: (line: string) => void): readonly Im
     implement(jobMachine, {
       processors: {
         takeTime: async ({ entity, data, attempt, signal }) => {
-          const { durationMs } = data as { durationMs: number }
+          const { durationMs, sleepy } = data as { durationMs: number; sleepy?: boolean }
           say(`began ${entity.id} attempt ${attempt}`)
+          if (sleepy && attempt === 1) {
+            // Nothing runs on until somebody wakes the process; then its work is done at once.
+            process.kill(process.pid, 'SIGSTOP')
+            return
+          }
           try {
             await pause(durationMs, undefined, { signal })
           } catch (error) {

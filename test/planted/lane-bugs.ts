@@ -54,6 +54,14 @@ export const laneBugs: readonly Bug[] = [
     caughtBy: onMemory('Lanes and wake-ups', 'gated children run only while their gate is open'),
   },
   {
+    name: 'gate-opens-in-silence',
+    what: 'Nobody is told that a gate has opened: what stood behind it waits for the next poll.',
+    file: 'src/store/memory/lanes.ts',
+    find: "this.#hint('work')",
+    replace: '',
+    caughtBy: onMemory('Signals', 'work is signalled by a gate that opens'),
+  },
+  {
     name: 'cancel-ignores-running-children',
     what: 'What runs in a stopped lane may still commit.',
     file: 'src/store/memory/judge.ts',

@@ -1,4 +1,4 @@
-import { type Bug, onSqlite } from './bug.ts'
+import { type Bug, inUnit, onSqlite } from './bug.ts'
 import { inCrash } from './crash-deaths.ts'
 
 /** The same mistakes where they would be made in SQL, and those that only a file and several processes make possible. */
@@ -82,6 +82,14 @@ export const sqliteBugs: readonly Bug[] = [
     ),
   },
   {
+    name: 'sqlite-parent-woken-in-silence',
+    what: 'Nobody is told that the last child has ended: its parent waits for the next poll.',
+    file: 'src/store/sqlite/lanes.ts',
+    find: "if (lane.wake > row.lane.wake && row.awaited) this.#hint('due')",
+    replace: '',
+    caughtBy: onSqlite('Signals', 'due is signalled by the last child of a parent that waits'),
+  },
+  {
     name: 'sqlite-children-doubled',
     what: 'What a source spawned before is not found: the whole move is refused or its children are doubled.',
     file: 'src/store/sqlite/spawn.ts',
@@ -132,10 +140,9 @@ export const sqliteBugs: readonly Bug[] = [
     file: 'src/store/sqlite/database.ts',
     find: 'PRAGMA synchronous = FULL',
     replace: 'PRAGMA synchronous = NORMAL',
-    caughtBy: {
-      layer: 'crash',
-      file: 'test/two-processes.test.ts',
-      test: 'two processes on one SQLite file every connection of every thread syncs the log before it answers',
-    },
+    caughtBy: inUnit(
+      'src/store/sqlite/durability.test.ts',
+      'every connection writes ahead and syncs the log at each commit',
+    ),
   },
 ]

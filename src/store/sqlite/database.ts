@@ -15,11 +15,17 @@ const smallTables = ['counter', 'word', 'machine', 'path', 'line', 'hold', 'pool
 /** How long a process waits for another's write lock. */
 const busyMs = 5_000
 /** Twice as much was no faster with five million rows. */
-const cacheKib = 32 * 1024
+const cacheKibDefault = 32 * 1024
 /** 8 KiB pages took a tenth less time per item than 4 KiB: fewer frames in the log for the same rows. */
 const pageBytes = 8_192
 /** Pages in the log before they are copied to the file: 32 MiB. Fewer copies of pages that change again and again. */
 const checkpointPages = 4_000
+
+export interface DatabaseOptions {
+  /** Another connection of this process has checked the file. */
+  readonly checked?: boolean
+  readonly cacheKib?: number
+}
 
 /** One connection to one file: transactions, prepared statements, and word of what other connections changed. */
 export class Database {
@@ -30,8 +36,7 @@ export class Database {
   #version = -1
   #inside = false
 
-  /** `checked`: another connection of this process has checked the file. */
-  constructor(file: string, checked = false) {
+  constructor(file: string, options: DatabaseOptions = {}) {
     this.file = file
     checkVersion()
     this.#connection = guarded(
@@ -39,7 +44,7 @@ export class Database {
       () => new DatabaseSync(file, { enableForeignKeyConstraints: false, timeout: busyMs }),
     )
     try {
-      guarded(file, () => this.#prepare(checked))
+      guarded(file, () => this.#prepare(options))
     } catch (error) {
       this.#connection.close()
       throw error
@@ -151,7 +156,7 @@ export class Database {
     this.#connection.close()
   }
 
-  #prepare(checked: boolean): void {
+  #prepare({ checked = false, cacheKib = cacheKibDefault }: DatabaseOptions): void {
     const isNew = !existsSync(this.file) || statSync(this.file).size === 0
     const application = this.number('PRAGMA application_id') ?? 0
     const version = this.number('PRAGMA user_version') ?? 0

@@ -3,7 +3,7 @@ import { systemClock } from '../../clock.ts'
 import { isSluiceError } from '../../errors.ts'
 import type { LeaseProof } from '../../store.ts'
 import { Database } from './database.ts'
-import { type FromThread, type HeartData, lookMs, type ToThread } from './heart.ts'
+import { type FromThread, type HeartData, lookMs, type ToThread } from './heart-message.ts'
 import { release, renew } from './leases.ts'
 import { Ledger } from './ledger.ts'
 import { WatchTable } from './watch-table.ts'
@@ -11,7 +11,7 @@ import { WatchTable } from './watch-table.ts'
 /** The thread of a heart: renews the worker's lease and ends what outlasts its deadline. Its time is the machine's own. */
 const data = workerData as HeartData
 const clock = systemClock()
-const database = new Database(data.file, true)
+const database = new Database(data.file, { checked: true, cacheKib: 1_024 })
 const ledger = new Ledger(database, clock, data.limits, () => {})
 /** After a failed renewal the next one comes sooner: the lease runs out meanwhile. */
 const retryMs = Math.min(500, data.renewMs)

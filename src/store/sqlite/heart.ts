@@ -2,30 +2,10 @@ import { Worker } from 'node:worker_threads'
 import type { EntityId } from '../../entity.ts'
 import type { Limits } from '../../limits.ts'
 import type { Heart, HeartRequest } from '../../store.ts'
+import { type FromThread, type HeartData, lookMs, type ToThread } from './heart-message.ts'
 import { WatchTable } from './watch-table.ts'
 
-/** What the heart's thread is started with. */
-export interface HeartData {
-  readonly file: string
-  readonly limits: Limits
-  readonly worker: number
-  readonly identity: HeartRequest['identity']
-  readonly leaseMs: number
-  readonly renewMs: number
-  readonly watched: SharedArrayBuffer
-}
-
-/** look: a deadline came in that may be earlier than the thread would look again. grow: the table has moved. */
-export type ToThread =
-  | { readonly kind: 'look' }
-  | { readonly kind: 'grow'; readonly watched: SharedArrayBuffer }
-  | { readonly kind: 'stop' }
-export type FromThread = { readonly kind: 'lost' }
-
 const slotsFirst = 4_096
-/** The thread looks at its table this often; a deadline that is nearer is announced. */
-export const lookMs = 100
-
 /**
  * Renews a worker's lease from a thread with a connection of its own, so that a busy event loop keeps its lease, and ends the
  * leases of runs that outlast their deadline even when the loop is blocked by one of them.
@@ -42,6 +22,8 @@ export function startHeart(file: string, limits: Limits, time: () => number, req
     here.endsWith('.ts') ? new URL('./heart-thread.ts', here) : new URL('./heart-thread.js', here),
     {
       workerData: data,
+      // It holds a few rows at a time; without a limit its heap would grow as large as that of a whole process.
+      resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4 },
     },
   )
   // A heart alone keeps no process alive.

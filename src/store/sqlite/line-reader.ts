@@ -1,4 +1,4 @@
-import type { Database } from './database.ts'
+import type { Database, Row } from './database.ts'
 import type { Line } from './lines.ts'
 import { type EntityRow, rowOf, selectRows } from './row.ts'
 
@@ -23,7 +23,7 @@ export class LineReader<Tag> {
     this.line = line
     this.tag = tag
     this.#chunk = chunk
-    this.#rows = database.all(firstRows, line.id, chunk).map(rowOf)
+    this.#rows = this.#take(database.all(firstRows, line.id, chunk))
     this.#ended = this.#rows.length < chunk
   }
 
@@ -32,10 +32,21 @@ export class LineReader<Tag> {
     if (this.#position < this.#rows.length || this.#ended) return this.#rows[this.#position]
     const last = this.#rows[this.#rows.length - 1]!
     this.#chunk *= 2
-    this.#rows = this.#database.all(nextRows, this.line.id, last.rank, last.id, this.#chunk).map(rowOf)
+    this.#rows = this.#take(this.#database.all(nextRows, this.line.id, last.rank, last.id, this.#chunk))
     this.#ended = this.#rows.length < this.#chunk
     this.#position = 0
     return this.#rows[0]
+  }
+
+  #take(values: readonly Row[]): EntityRow[] {
+    let length = 0
+    const rows = values.map((row) => {
+      const taken = rowOf(row)
+      length += taken.data.length
+      return taken
+    })
+    if (rows.length > 0) this.line.rowBytes = Math.max(1, length / rows.length)
+    return rows
   }
 
   step(): void {
@@ -49,10 +60,16 @@ export class MergedLines<Tag> {
   #stepped: LineReader<Tag> | null = null
   readonly empty: Line[] = []
 
-  constructor(database: Database, lines: readonly { readonly line: Line; readonly tag: Tag }[], limit: number) {
+  constructor(
+    database: Database,
+    lines: readonly { readonly line: Line; readonly tag: Tag }[],
+    limit: number,
+    bytes: number,
+  ) {
     const chunk = lines.length <= 2 ? limit : Math.max(chunkMin, Math.ceil(limit / lines.length))
     for (const { line, tag } of lines) {
-      const reader = new LineReader(database, line, tag, Math.max(1, chunk))
+      const fitting = Math.max(chunkMin, Math.floor(bytes / line.rowBytes))
+      const reader = new LineReader(database, line, tag, Math.max(1, Math.min(chunk, fitting)))
       if (reader.head()) this.#insert(reader)
       else this.empty.push(line)
     }

@@ -27,7 +27,12 @@ export interface Line extends Run {
   readonly pool: string | null
   shut: boolean
   idle: boolean
+  /** What a row of it last had in data, about: so that a claim reads no more of it than it may hand out. */
+  rowBytes: number
 }
+
+/** Before anybody has read a line its rows may be long. */
+const rowBytesFirst = 64 * 1024
 
 interface Place {
   readonly suspect: boolean
@@ -211,6 +216,7 @@ export class Lines {
       pool,
       shut: shut === 1,
       idle: idle === 1,
+      rowBytes: rowBytesFirst,
     } as Line
     return this.#add(line, name)
   }

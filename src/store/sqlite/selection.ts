@@ -76,7 +76,7 @@ export class Selection {
           .filter((line) => wanted(line) && this.#isOpen(line, tag))
           .map((line) => ({ line, tag })),
       )
-    const merged = new MergedLines(database, open, rowsMax)
+    const merged = new MergedLines(database, open, rowsMax, bytesMax)
     for (const line of merged.empty) lines.rest(line)
     const units = new Map<string, number>()
     const taken = new Map<Served, number>()

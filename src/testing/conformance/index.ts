@@ -12,6 +12,7 @@ import { pools } from './pools.ts'
 import { processes } from './processes.ts'
 import { proof } from './proof.ts'
 import { retention } from './retention.ts'
+import { signals } from './signals.ts'
 import { spawning } from './spawning.ts'
 import type { Chapter, Open, Tell } from './story.ts'
 import { Story } from './story.ts'
@@ -38,6 +39,7 @@ const chapters: Readonly<Record<string, Chapter>> = {
   Retention: retention,
   'History and feed': history,
   Time: time,
+  Signals: signals,
   'Several processes': processes,
   'Creating and defining': create,
   'Getting and listing': listing,

@@ -1,8 +1,9 @@
 import type { Entity } from '../../entity.ts'
 import type { MoveRecord } from '../../event.ts'
+import { type Hold, type Holdable, type LabelNames, stops } from '../../hold.ts'
 import type { Lane } from '../../lane.ts'
 import { claimPlan, edgesFrom, isFinal, isSettled } from '../../machine.ts'
-import type { ClaimRun, Move, Verdict } from '../../store.ts'
+import type { ClaimRun, Move, Release, Verdict } from '../../store.ts'
 import type { Cause, Edge } from '../../transition.ts'
 import type { Known, Model, Tally } from './model.ts'
 
@@ -42,6 +43,10 @@ export interface RowFact {
   readonly before: Entity
   readonly known: Known
   readonly model: Model
+  /** How its lease was ended without a move, if it was. */
+  readonly released: Release['kind'] | null
+  /** What was saved since the row was seen before, if anything. */
+  readonly saved: Move | null
 }
 
 export interface LaneFact {
@@ -63,6 +68,26 @@ export interface WaitFact {
   readonly allowedMs: number
 }
 
+export interface HoldFact {
+  readonly entity: Holdable
+  readonly holdable: boolean
+  /** Those that stood all the time, and that whoever decided did not know of. */
+  readonly holds: readonly Hold[]
+  readonly labelNames: LabelNames
+  readonly now: number
+}
+
+export interface TimeFact {
+  readonly now: number
+  readonly before: number
+}
+
+export interface PoolFact {
+  readonly name: string
+  readonly max: number
+  readonly taken: number
+}
+
 /** What only the workload knows of its machines. */
 export interface WorkloadRules {
   /** How many children an entity must have once it took this edge, by `machine edge`. */
@@ -71,6 +96,15 @@ export interface WorkloadRules {
   readonly joins: ReadonlySet<string>
   /** Edges that no entity ever takes, as `machine edge`: failures of those who do nothing wrong. */
   readonly never: ReadonlySet<string>
+  /** The most that may be taken of a pool. */
+  readonly pools: Readonly<Record<string, number>>
+  /** What an entity takes of a pool for as long as it is in one of these states. */
+  readonly shares: readonly {
+    readonly pool: string
+    readonly machine: string
+    readonly states: readonly string[]
+    readonly amount: (data: unknown) => number
+  }[]
 }
 
 /** Null: it holds. Otherwise what was seen instead. */
@@ -86,6 +120,21 @@ export interface Invariant {
   readonly lane?: Check<LaneFact>
   readonly verdict?: Check<VerdictFact>
   readonly wait?: Check<WaitFact>
+  readonly hold?: Check<HoldFact>
+  readonly time?: Check<TimeFact>
+  readonly pool?: Check<PoolFact>
+}
+
+/** Whether the row was seen right before and right after this move, and nothing else can have changed it. */
+function isSeenAround(move: Move, before: Entity, after: Entity): boolean {
+  const epoch = move.by === 'outside' ? move.epoch + 1 : move.epoch
+  const seq = move.hops.length > 0 ? move.seq + 1 : move.seq
+  return before.epoch === move.epoch && before.seq === move.seq && after.epoch === epoch && after.seq === seq
+}
+
+function attemptsAfter(attempts: number, move: Move): number {
+  const after = { reset: move.keep ? 1 : 0, one: 1, back: Math.max(0, attempts - 1), stay: attempts }
+  return after[move.attempts]
 }
 
 /** Which edges a record of this cause may hold: what led there inline, the edge itself, and the hops of a claim behind it. */
@@ -170,7 +219,10 @@ export const invariants: readonly Invariant[] = [
       // A claim's own row is seen before its answer: then nobody is known to have the epoch yet.
       return holder === undefined || record.cause === 'claim' ? null : `Epoch ${record.epoch} belonged to ${holder} when it was moved from outside.`
     },
-    row: ({ row, before }) => (row.epoch < before.epoch ? `Its epoch fell from ${before.epoch} to ${row.epoch}.` : null),
+    row({ row, before, released }) {
+      if (row.epoch < before.epoch) return `Its epoch fell from ${before.epoch} to ${row.epoch}.`
+      return released !== null && row.epoch === before.epoch ? `Its lease was ended (${released}), and its epoch is still ${row.epoch}.` : null
+    },
   },
   {
     name: 'G5 lease',
@@ -221,7 +273,7 @@ export const invariants: readonly Invariant[] = [
   },
   {
     name: 'G9 conservation',
-    sentence: 'A lane counts exactly the children that are in it, state by state.',
+    sentence: 'A lane counts exactly the children that are in it, state by state, and has woken its parent whenever it had to.',
     lane({ lane, tally }) {
       if (!tally) return lane.total === 0 && lane.open === 0 ? null : `It counts ${lane.total}, and there are none.`
       const states = new Set([...Object.keys(lane.counts), ...tally.counts.keys()])
@@ -230,6 +282,7 @@ export const invariants: readonly Invariant[] = [
         const counted = tally.counts.get(state) ?? 0
         if (said !== counted) return `It says ${said} ${state}; there are ${counted}.`
       }
+      if (lane.parent !== null && lane.wake < tally.wakes) return `Its wake number is ${lane.wake}; it should have grown to ${tally.wakes}.`
       return lane.total === tally.total && lane.open === tally.open ? null : `It says ${lane.open} open of ${lane.total}; there are ${tally.open} of ${tally.total}.`
     },
   },
@@ -253,6 +306,17 @@ export const invariants: readonly Invariant[] = [
     name: 'G11 attempts',
     sentence: 'A claim counts one attempt; no processor is run more often than its policy allows; whoever does nothing wrong never fails.',
     claim: ({ entity }) => (entity.attempts < 1 ? `A claim left ${entity.attempts} attempts.` : null),
+    row({ row, before, released, saved }) {
+      if (saved && isSeenAround(saved, before, row)) {
+        const expected = attemptsAfter(before.attempts, saved)
+        if (row.attempts !== expected) return `It had ${before.attempts} attempts, of which it should ${saved.attempts}; it has ${row.attempts}, not ${expected}.`
+      }
+      // Only where the row was last seen under the very lease that ended.
+      if (released === null || before.owner === null || row.owner !== null || row.epoch !== before.epoch + 1) return null
+      const counts = released === 'timed_out' || (released === 'dead' && row.suspect === 1)
+      const expected = counts ? before.attempts : Math.max(0, before.attempts - 1)
+      return row.attempts === expected ? null : `Its lease ended (${released}) at ${before.attempts} attempts; it has ${row.attempts}, not ${expected}.`
+    },
     move({ record, known, rules }) {
       const hop = record.hops.find(({ transition }) => rules.never.has(`${known.machine.name} ${transition}`))
       return hop ? `It took ${hop.transition}: ${record.error}` : null
@@ -308,5 +372,32 @@ export const invariants: readonly Invariant[] = [
       const missing = Object.entries({ actor, role, reason, requestId }).filter(([, value]) => value === null).map(([name]) => name)
       return missing.length === 0 ? null : `${missing.join(', ')} missing.`
     },
+  },
+  {
+    name: 'G16 orders',
+    sentence: 'What rests or was stopped under its parent is not started; what was stopped is not moved by whoever had it.',
+    move({ record, known, move, model }) {
+      const order = model.orderOver(known)
+      if (record.cause === 'claim' && order !== 'go') return `It was claimed, and its parent ${known.parent} has ordered ${order}.`
+      return move?.by === 'lease' && order === 'stop' ? `It was moved by its lease, and its parent ${known.parent} has ordered stop.` : null
+    },
+  },
+  {
+    name: 'G17 holds',
+    sentence: 'Nothing that is held is claimed, or goes on by a move that did not know of the hold.',
+    hold({ entity, holdable, holds, labelNames, now }) {
+      const hold = holds.find((hold) => stops(hold, entity, holdable, labelNames, now))
+      return hold ? `Hold ${hold.id} over ${JSON.stringify(hold.scope)} stands since ${hold.since}.` : null
+    },
+  },
+  {
+    name: 'G18 pools',
+    sentence: 'No more is taken of a pool than there is, and what is taken belongs to those who are entitled to it.',
+    pool: ({ name, max, taken }) => (taken <= max ? null : `${taken} of ${max} are taken of ${name}.`),
+  },
+  {
+    name: 'G19 time',
+    sentence: 'The time of the store never steps back.',
+    time: ({ now, before }) => (now >= before ? null : `It was ${before}, and is ${now}.`),
   },
 ]

@@ -20,6 +20,8 @@ export interface Known {
   readonly issued: Map<number, string>
   /** The generation in which it was settled last; -1: in none. */
   settledIn: number
+  /** Where it waited when it was last claimed by a move, and the epoch of that. */
+  claimed: { readonly from: string; readonly epoch: number } | null
   /** As the store showed it last. */
   row: Entity
 }
@@ -29,6 +31,9 @@ export interface Tally {
   readonly counts: Map<string, number>
   total: number
   open: number
+  /** How often the parent must have been woken, at least. */
+  wakes: number
+  readonly entered: Set<string>
 }
 
 export interface KnownWorker {
@@ -52,6 +57,8 @@ export class Model {
   readonly staged = new Map<EntityId, Set<number>>()
   /** Gates that some parent's move has opened, as `parent/lane`. */
   readonly opened = new Set<string>()
+  /** What parents ordered over their children, where it is not to go on. */
+  readonly #orders = new Map<EntityId, 'rest' | 'stop'>()
   readonly workers = new Map<number, KnownWorker>()
   readonly purged = new Set<EntityId>()
   /** Roots of which a part may be gone already. */
@@ -111,13 +118,26 @@ export class Model {
     return false
   }
 
+  /** What its parent ordered over all its children. */
+  orderOver(known: Known): 'go' | 'rest' | 'stop' {
+    return (known.parent !== null && this.#orders.get(known.parent)) || 'go'
+  }
+
+  order(parent: EntityId, order: 'go' | 'rest' | 'stop'): void {
+    if (order !== 'go') this.#orders.set(parent, order)
+    else {
+      this.#orders.delete(parent)
+      for (const tally of this.lanesOf(parent).values()) tally.entered.clear()
+    }
+  }
+
   /** An entity was born, and is seen from now on. */
   bear(row: Entity, machine: Machine): Known {
     const { id, parent, lane, source, ordinal, born } = row
     const settled = isSettled(machine, born)
     const known: Known = {
       id, machine, parent, lane, source, ordinal, row, settled,
-      state: born, seq: 0, generation: 0, epoch: 0, issued: new Map(), settledIn: settled ? 0 : -1,
+      state: born, seq: 0, generation: 0, epoch: 0, issued: new Map(), settledIn: settled ? 0 : -1, claimed: null,
     }
     this.#known.set(id, known)
     this.#ids.push(id)
@@ -128,21 +148,28 @@ export class Model {
       else this.#spawned.set(source, new Map([[ordinal, id]]))
       this.staged.get(source)?.delete(ordinal)
     }
-    this.#count(known, 1)
+    const tally = this.#tallyOf(known)
+    const wasEmpty = tally.open === 0
+    this.#count(tally, known, 1)
+    this.#wake(tally, known, wasEmpty, settled)
     return known
   }
 
   /** A move was made. */
   apply(known: Known, record: MoveRecord): void {
-    this.#count(known, -1)
+    const tally = this.#tallyOf(known)
+    const wasEmpty = tally.open === 0
+    this.#count(tally, known, -1)
     const wasSettled = known.settled
+    if (record.cause === 'claim') known.claimed = { from: known.state, epoch: record.epoch }
     known.state = record.hops.at(-1)!.to
     known.settled = isSettled(known.machine, known.state)
     known.seq = record.seq
     known.generation = record.generation
     known.epoch = record.epoch
     if (known.settled && (!wasSettled || known.settledIn !== record.generation)) known.settledIn = record.generation
-    this.#count(known, 1)
+    this.#count(tally, known, 1)
+    this.#wake(tally, known, wasEmpty, false)
     if (record.requestId !== null && record.cause !== 'respawn') {
       const request = `${record.requestId} of ${known.id}`
       this.requests.set(request, (this.requests.get(request) ?? 0) + 1)
@@ -151,7 +178,7 @@ export class Model {
 
   /** Retention took it. A lane goes with its parent; the lane of the roots goes on without this one. */
   forget(known: Known): void {
-    if (known.parent === null) this.#count(known, -1)
+    if (known.parent === null) this.#count(this.#tallyOf(known), known, -1)
     this.#known.delete(known.id)
     this.purged.add(known.id)
     this.purging.delete(known.id)
@@ -162,22 +189,36 @@ export class Model {
     this.staged.delete(known.id)
   }
 
-  #count(known: Known, times: number): void {
-    let lanes = this.#lanes.get(known.parent)
+  #tallyOf({ parent, lane }: Known): Tally {
+    let lanes = this.#lanes.get(parent)
     if (!lanes) {
       lanes = new Map()
-      this.#lanes.set(known.parent, lanes)
+      this.#lanes.set(parent, lanes)
     }
-    let tally = lanes.get(known.lane)
+    let tally = lanes.get(lane)
     if (!tally) {
-      tally = { counts: new Map(), total: 0, open: 0 }
-      lanes.set(known.lane, tally)
+      tally = { counts: new Map(), total: 0, open: 0, wakes: 0, entered: new Set() }
+      lanes.set(lane, tally)
     }
+    return tally
+  }
+
+  #count(tally: Tally, known: Known, times: number): void {
     const count = (tally.counts.get(known.state) ?? 0) + times
     if (count === 0) tally.counts.delete(known.state)
     else tally.counts.set(known.state, count)
     tally.total += times
     if (!known.settled) tally.open += times
+  }
+
+  /** The last open child settled, or the first one opened; a watched state was first entered; a child was born settled among none. */
+  #wake(tally: Tally, known: Known, wasEmpty: boolean, bornSettled: boolean): void {
+    const isEmpty = tally.open === 0
+    if (wasEmpty !== isEmpty || (bornSettled && isEmpty)) tally.wakes += 1
+    const counter = known.parent === null ? undefined : this.#known.get(known.parent)
+    if (!counter?.machine.watches.includes(known.state) || tally.entered.has(known.state)) return
+    tally.entered.add(known.state)
+    tally.wakes += 1
   }
 }
 

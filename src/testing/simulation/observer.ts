@@ -1,5 +1,6 @@
 import type { Entity, EntityId } from '../../entity.ts'
 import type { MoveRecord } from '../../event.ts'
+import type { Hold } from '../../hold.ts'
 import type { Worker } from '../../lease.ts'
 import type { Machine } from '../../machine.ts'
 import type { Birth, ClaimRequest, ClaimResult, CreateVerdict, Move, Release, Renewal, Store, Verdict } from '../../store.ts'
@@ -14,6 +15,8 @@ export interface Call {
   readonly verb: Verb
   readonly given: readonly unknown[]
   readonly owner: Owner
+  /** The holds that stood when it arrived. */
+  readonly holds: readonly Hold[]
 }
 
 export type Complain = (invariant: string, message: string) => void
@@ -31,6 +34,12 @@ export class Observer {
   /** Ordinals that may have been staged: the checkpoint was sent. */
   readonly #perhapsStaged = new Map<EntityId, Set<number>>()
   readonly #touched = new Set<EntityId>()
+  /** Whose leases were ended without a move, since the last comparison. */
+  readonly #releases = new Map<EntityId, Release['kind']>()
+  /** What was saved since the last comparison. */
+  readonly #saved = new Map<EntityId, Move>()
+  #holds: readonly Hold[] = []
+  #latestTime = 0
   #touchedRoots = false
   #position = 0
   /** Non-null in the quiet phase: since when whoever can run must be claimed soon. */
@@ -53,7 +62,7 @@ export class Observer {
   }
 
   begin(owner: Owner, verb: Verb, given: readonly unknown[]): Call {
-    const call: Call = { verb, given, owner }
+    const call: Call = { verb, given, owner, holds: this.#holds }
     if (!changing.has(verb)) return call
     this.#calls.add(call)
     this.#world.dirty = true
@@ -70,13 +79,16 @@ export class Observer {
       case 'create':
         return this.#created(given[0] as string, answer as readonly CreateVerdict[])
       case 'commit':
-        return this.#committed(given[0] as string, given[1] as readonly Move[], answer as readonly Verdict[])
+        return this.#committed(call, given[0] as string, given[1] as readonly Move[], answer as readonly Verdict[])
       case 'claim':
-        return this.#claimed(owner, given[0] as ClaimRequest, answer as ClaimResult)
+        return this.#claimed(call, given[0] as ClaimRequest, answer as ClaimResult)
       case 'renew':
         return this.#renewed(owner, given[0] as Renewal, answer as Worker)
       case 'release':
         return this.#released(given[0] as Release, answer as readonly EntityId[])
+      case 'holds':
+        this.#holds = answer as readonly Hold[]
+        return
       case 'purge':
         this.model.purging.add(given[0] as EntityId)
         this.#touchedRoots = true
@@ -92,6 +104,9 @@ export class Observer {
 
   /** Reads on in the feed, checks every birth and move, and compares what they touched with what the store now says. */
   async look(): Promise<void> {
+    const now = this.#store.time()
+    this.#check('time', { now, before: this.#latestTime }, () => 'the store')
+    this.#latestTime = Math.max(this.#latestTime, now)
     const births: EntityId[] = []
     const moves: MoveRecord[] = []
     for (;;) {
@@ -120,7 +135,7 @@ export class Observer {
     }
   }
 
-  #committed(operation: string, moves: readonly Move[], verdicts: readonly Verdict[]): void {
+  #committed(call: Call, operation: string, moves: readonly Move[], verdicts: readonly Verdict[]): void {
     const isFirst = this.#sameAnswer(`commit ${operation}`, verdicts)
     if (isFirst) this.#noteStaging(moves.filter((_, index) => verdicts[index]?.kind === 'saved'), this.model.staged)
     for (const [index, move] of moves.entries()) {
@@ -128,7 +143,15 @@ export class Observer {
       const known = this.model.find(move.id)
       const fact = { move, verdict, known, wasApplied: this.#applied.has(move) }
       this.#check('verdict', fact, () => `${known?.machine.name} ${move.id}`)
-      if (verdict.kind === 'saved') this.#touched.add(move.id)
+      if (verdict.kind !== 'saved') continue
+      this.#touched.add(move.id)
+      if (isFirst && move.hops.length === 0) this.#saved.set(move.id, move)
+      const goesOn = move.keep || move.wait?.for === 'run'
+      // A repeated operation was judged by the holds of its first time.
+      if (isFirst && known && move.holds !== null && goesOn) {
+        const entity = { ...known.row, state: move.state, labels: move.labels ?? known.row.labels }
+        this.#judgeHolds(call, entity, move.holdable, (hold) => !move.holds!.includes(hold.id))
+      }
     }
   }
 
@@ -155,7 +178,8 @@ export class Observer {
     }
   }
 
-  #claimed(owner: Owner, request: ClaimRequest, { entities }: ClaimResult): void {
+  #claimed(call: Call, request: ClaimRequest, { entities }: ClaimResult): void {
+    const { owner } = call
     const now = this.#store.time()
     for (const entity of entities) {
       this.claims += 1
@@ -164,14 +188,25 @@ export class Observer {
         this.#complain('G14 no orphan', `Entity ${entity.id} was claimed, and never born.`)
         continue
       }
-      const run = request.runs.find((run) => isRunOf(run, entity)) ?? null
+      const waitedIn = known.claimed?.epoch === entity.epoch ? known.claimed.from : entity.state
+      const run = request.runs.find((run) => run.state === waitedIn && isRunOf(run, entity)) ?? null
       if (!run) this.#complainOf('G14 no orphan', known, `It was claimed in ${entity.state}, which was not asked for.`)
       this.#check('claim', { entity, known, owner: owner.name, run, model: this.model }, () => nameOf(known))
       known.issued.set(entity.epoch, owner.name)
+      if (run) this.#judgeHolds(call, { ...entity, state: run.state }, run.holdable, () => true)
       if (entity.owner !== request.worker) this.#complainOf('G5 lease', known, `Worker ${request.worker} claimed it for ${entity.owner}.`)
       this.#judgeWait(entity, now)
       this.#touched.add(entity.id)
     }
+  }
+
+  /** By the holds that stood from the arrival of the call to its answer: those that came or went meanwhile may have been seen or not. */
+  #judgeHolds(call: Call, entity: Entity, holdable: boolean, counts: (hold: Hold) => boolean): void {
+    if (call.holds.length === 0) return
+    const standing = new Set(this.#holds.map(({ id }) => id))
+    const holds = call.holds.filter((hold) => standing.has(hold.id) && counts(hold))
+    const labelNames = (machine: string) => this.model.machine(machine)?.labels ?? []
+    this.#check('hold', { entity, holdable, holds, labelNames, now: this.#store.time() }, () => `${entity.machine} ${entity.id}`)
   }
 
   #judgeWait(entity: Entity, now: number): void {
@@ -196,6 +231,7 @@ export class Observer {
     const now = this.#store.time()
     for (const id of ids) {
       this.#touched.add(id)
+      this.#releases.set(id, release.kind)
       const owner = this.model.find(id)?.row.owner ?? null
       const worker = owner === null ? undefined : this.model.workers.get(owner)
       if (release.kind === 'dead' && worker && worker.expiresAt > now) {
@@ -270,7 +306,10 @@ export class Observer {
     if (move?.by !== 'lease' && record.cause !== 'claim') known.issued.set(record.epoch, 'outside')
     model.apply(known, record)
     this.#touched.add(known.id)
-    if (move) for (const { ordinal } of move.children) this.#touchSpawned(known.id, ordinal)
+    if (!move) return
+    this.#saved.set(known.id, move)
+    if (move.lanes !== null) model.order(known.id, move.lanes)
+    for (const { ordinal } of move.children) this.#touchSpawned(known.id, ordinal)
   }
 
   #touchSpawned(source: EntityId, ordinal: number): void {
@@ -317,6 +356,11 @@ export class Observer {
     const own = move.staging === 'stage' ? [] : move.children.map(({ ordinal }) => ordinal)
     const expected = [...new Set([...own, ...published(model.staged.get(source.id))])].filter(isNew)
     const perhaps = published(this.#perhapsStaged.get(source.id)).filter((ordinal) => born.includes(ordinal) && isNew(ordinal))
+    for (const { ordinal, respawn } of move.staging === 'stage' ? [] : move.children) {
+      const child = before.has(ordinal) ? model.find(model.spawnedBy(source.id).get(ordinal) ?? 0) : undefined
+      // Its own row comes before its source's: by now it has been reopened.
+      if (child && respawn?.from.includes(child.state)) this.#complainOf('G8 fan-out', child, `It was spawned again, and is still ${child.state}.`)
+    }
     this.#check('fanOut', { source, born, expected: [...new Set([...expected, ...perhaps])] }, () => nameOf(source))
     if (move.staging !== 'publish') return
     model.staged.delete(source.id)
@@ -329,10 +373,15 @@ export class Observer {
     if (this.#touchedRoots) this.#touchPurged()
     if (this.#touched.size === 0) return
     const ids = [...this.#touched]
+    const releases = new Map(this.#releases)
+    const saves = new Map(this.#saved)
     this.#touched.clear()
+    this.#releases.clear()
+    this.#saved.clear()
     const rows = await this.#store.get(ids)
     const parents = new Set<EntityId | null>()
     const gone: Known[] = []
+    let sharing = false
     for (const [index, row] of rows.entries()) {
       const known = this.model.find(ids[index]!)
       if (!known) {
@@ -341,13 +390,15 @@ export class Observer {
       }
       if (!row) gone.push(known)
       else {
-        const fact = { row, before: known.row, known, model: this.model }
+        const fact = { row, before: known.row, known, model: this.model, released: releases.get(row.id) ?? null, saved: saves.get(row.id) ?? null }
         known.row = row
         this.#check('row', fact, () => nameOf(known))
       }
       parents.add(known.parent)
+      if (this.#rules.shares.some(({ machine }) => machine === known.machine.name)) sharing = true
     }
     this.#forget(gone)
+    if (sharing) await this.#comparePools()
     await this.#compareLanes(parents)
   }
 
@@ -360,6 +411,20 @@ export class Observer {
     const unasked = gone.find((known) => !this.model.isPurging(known))
     if (unasked) this.#complainOf('G6 durability', unasked, 'It is gone, and nobody purged it.')
     for (const known of gone) this.model.forget(known)
+  }
+
+  async #comparePools(): Promise<void> {
+    const { pools, shares } = this.#rules
+    for (const { name, taken } of await this.#store.pools(Object.keys(pools))) {
+      this.#check('pool', { name, max: pools[name]!, taken }, () => 'the store says')
+    }
+    for (const { pool, machine, states, amount } of shares) {
+      let taken = 0
+      for (const known of this.model.all) {
+        if (known.machine.name === machine && states.includes(known.state)) taken += amount(JSON.parse(known.row.data))
+      }
+      this.#check('pool', { name: pool, max: pools[pool]!, taken }, () => 'counted by states')
+    }
   }
 
   async #compareLanes(parents: ReadonlySet<EntityId | null>): Promise<void> {
@@ -420,7 +485,7 @@ export class Observer {
   }
 }
 
-type Kinds = 'move' | 'fanOut' | 'claim' | 'row' | 'lane' | 'verdict' | 'wait'
+type Kinds = 'move' | 'fanOut' | 'claim' | 'row' | 'lane' | 'verdict' | 'wait' | 'hold' | 'time' | 'pool'
 type FactOf<Kind extends Kinds> = Parameters<NonNullable<Invariant[Kind]>>[0]
 
 const byKind: Readonly<Record<Kinds, readonly Invariant[]>> = {
@@ -431,10 +496,13 @@ const byKind: Readonly<Record<Kinds, readonly Invariant[]>> = {
   lane: invariants.filter(({ lane }) => lane),
   verdict: invariants.filter(({ verdict }) => verdict),
   wait: invariants.filter(({ wait }) => wait),
+  hold: invariants.filter(({ hold }) => hold),
+  time: invariants.filter(({ time }) => time),
+  pool: invariants.filter(({ pool }) => pool),
 }
 
 /** The verbs that can change what the store shows. */
-const changing: ReadonlySet<Verb> = new Set(['create', 'claim', 'commit', 'renew', 'release', 'purge'])
+const changing: ReadonlySet<Verb> = new Set(['create', 'claim', 'commit', 'renew', 'release', 'holds', 'purge'])
 
 function nameOf(known: Known): string {
   return `${known.machine.name} ${known.id}`

@@ -35,10 +35,12 @@ export class Operator {
 
   doSomething(): void {
     const { random } = this.#world
-    const what = random.weighted({ act: 12, flurry: 1, hold: 2, lift: 3, prioritise: 2, walk: 1 })
+    const what = random.weighted({ act: 10, meddle: 6, flurry: 1, hold: 2, lift: 3, prioritise: 2, walk: 1 })
     switch (what) {
       case 'act':
         return this.#act(this.#someone())
+      case 'meddle':
+        return this.#act(this.#childOfSomeone())
       case 'flurry':
         return this.#flurry()
       case 'hold':
@@ -69,8 +71,26 @@ export class Operator {
     }
   }
 
+  /** Preferably one with whom something can be done. */
   #someone(): Known | undefined {
-    return this.#observer.model.pick(this.#world.random)
+    let known = this.#observer.model.pick(this.#world.random)
+    for (let tries = 0; tries < 4; tries++) {
+      if (known?.machine.edges.some(({ on, from }) => on === 'action' && from === known?.state)) return known
+      known = this.#observer.model.pick(this.#world.random)
+    }
+    return known
+  }
+
+  /** A child whose parent may be about to join. */
+  #childOfSomeone(): Known | undefined {
+    const { model } = this.#observer
+    for (let tries = 0; tries < 8; tries++) {
+      const parent = model.pick(this.#world.random)
+      if (!parent || parent.settled) continue
+      const able = model.childrenOf(parent.id).filter(({ machine, state }) => machine.edges.some(({ on, from }) => on === 'action' && from === state))
+      if (able.length > 0) return this.#world.random.pick(able)
+    }
+    return undefined
   }
 
   /** Several people want the same thing at the same time. */

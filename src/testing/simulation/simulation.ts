@@ -91,7 +91,7 @@ class Simulation {
     const world = this.#world
     const complain = (invariant: string, message: string) => this.#complain(invariant, message)
     this.#faults = new Faults(world.random, options.rates ?? drawRates(world.random))
-    this.#storeClock = new ProcessClock(world, this.#outside)
+    this.#storeClock = new ProcessClock(world, this.#outside, true)
     this.#ledger = new Ledger(complain)
     this.#store = (options.store ?? memoryStore)({ clock: this.#storeClock, limits: simulationLimits, yields: () => this.#yields() })
     this.#observer = new Observer(world, this.#store, machines, rules, complain)

@@ -169,6 +169,7 @@ export function batches(stage: Stage): readonly Implementation[] {
 async function expand(stage: Stage, context: Context<z.infer<typeof batchData>>): Promise<void> {
   const { data } = context
   await perform(stage, context, 'expand', 6)
+  if (context.attempt < 6 && stage.random.chance(0.1)) return overshoot(context)
   for (let ordinal = (context.cursor as number | null) ?? 0; ordinal < data.count; ordinal++) {
     await context.spawn({ machine: 'piece', data: { collection: data.collection, luck: luckOf(context.entity.id, ordinal) } })
     if (data.checkpointEvery > 0 && (ordinal + 1) % data.checkpointEvery === 0) {
@@ -176,6 +177,15 @@ async function expand(stage: Stage, context: Context<z.infer<typeof batchData>>)
       context.progress({ ordinal })
     }
   }
+}
+
+/** Read too far, noticed it and gave up: what it wrote beyond the end must never be seen. */
+async function overshoot(context: Context<z.infer<typeof batchData>>): Promise<never> {
+  const { collection, count } = context.data
+  for (let surplus = 0; surplus < count + 6; surplus++) {
+    await context.spawn({ machine: 'piece', data: { collection, luck: 'bad' } })
+  }
+  throw new Error('read too far')
 }
 
 function luckOf(batch: number, ordinal: number): 'good' | 'bad' | 'mixed' {

@@ -3,7 +3,7 @@ import type { WorkloadRules } from '../invariants.ts'
 import type { Random } from '../random.ts'
 import type { Machine } from '../../../machine.ts'
 import { answer, batch, batches, piece, survey } from './batches.ts'
-import { alarm, flaky, guarded, innocent, poison, poller, pooled, relay, singles } from './singles.ts'
+import { alarm, diskPool, flaky, guarded, innocent, poison, poller, pooled, relay, singles } from './singles.ts'
 import type { Stage } from './stage.ts'
 import { train, trains, wagon } from './trains.ts'
 
@@ -28,6 +28,15 @@ export const rules: WorkloadRules = {
   },
   joins: new Set(['batch join', 'survey evaluate', 'train arrive']),
   never: new Set(['innocent fail', 'poison finish']),
+  pools: { [diskPool.pool]: diskPool.ceiling, 'run:pooled/download': 2, 'run:pooled/store/x': 1, 'run:pooled/store/y': 1 },
+  shares: [
+    {
+      pool: diskPool.pool,
+      machine: 'pooled',
+      states: ['downloading', 'storing'],
+      amount: (data) => (data as { size: number }).size,
+    },
+  ],
 }
 
 export interface Wish {
