@@ -322,7 +322,9 @@ class Path {
   #next(judging: boolean): Edge | null {
     const inline = this.first(edgesFrom(this.machine, this.state, 'done'))
     if (inline?.inline && this.#hops.length > 0) return inline
-    return judging && this.facts.lanes ? this.#firstOverChildren() : null
+    // The lanes were read before: of children that this very move spawns they know nothing.
+    const isCurrent = judging && this.facts.lanes !== null && this.#change.spawn.length === 0
+    return isCurrent ? this.#firstOverChildren() : null
   }
 
   #firstOverChildren(): Edge | null {

@@ -2,15 +2,15 @@ import { chooseRun, type Decision, decide, decideIdle, type Occurrence } from '.
 import type { Entity, Wait } from '../entity.ts'
 import { isSluiceError, messageOf } from '../errors.ts'
 import type { Hold } from '../hold.ts'
-import type { Facts, Processor } from '../implementation.ts'
+import type { Facts } from '../implementation.ts'
 import { claimPlan, type Machine, policyOf } from '../machine.ts'
-import type { Outcome } from '../outcome.ts'
 import type { Policy } from '../policy.ts'
 import { type Move, nobody, type Verdict } from '../store.ts'
 import type { Edge } from '../transition.ts'
 import { childrenOf } from './births.ts'
 import { ProcessorContext } from './context.ts'
 import { asideOf, joinDecisions, moveOf } from './moves.ts'
+import { occurrenceOf, outcomeOf, spent } from './outcomes.ts'
 import type { Run } from './registry.ts'
 import type { Running } from './running.ts'
 import type { Services } from './services.ts'
@@ -77,7 +77,7 @@ export class Executor {
     // Nothing runs, so nothing can go wrong: attempts that accidents have spent do not matter, and there may be no edge to fail by.
     if (!processor) return { cause: 'done', edge }
     const policy = policyOf(implementation.machine, edge.processor)
-    if (attempts > policy.attemptsMax) return spent(work, policy.attemptsMax)
+    if (attempts > policy.attemptsMax) return spent(work.entity.error, policy.attemptsMax)
     work.context = await this.#context(work, edge, data)
     return occurrenceOf(edge, await outcomeOf(processor, work.context))
   }
@@ -338,6 +338,8 @@ export class Executor {
   /** The lease is kept where the next state's processor has a free place here and needs no pool of its own. Null: it ends. */
   #next({ running }: Work, decision: Decision): Run | null {
     if (running.aborted || decision.hops.length === 0 || decision.settled || decision.request) return null
+    // A retry or a poll is the same work again: it is claimed anew, so that its attempts are counted.
+    if (decision.attempts !== 'reset') return null
     const { wait } = decision
     if (wait.for !== 'run' || wait.gated || wait.pool !== undefined || wait.at > this.#services.store.time())
       return null
@@ -390,48 +392,6 @@ const nothingSpawned = { children: [], staging: 'none', spawned: 0 } as const
 function dataOf(work: Work): unknown {
   if (work.data === undefined) work.data = JSON.parse(work.entity.data)
   return work.data
-}
-
-function spent(work: Work, attemptsMax: number): Occurrence {
-  const { error } = work.entity
-  const because = error ? `the last one ended with: ${error}` : 'its process died or it outran its timeout each time'
-  return {
-    cause: 'fail',
-    reason: error ?? 'attempts spent',
-    error: `All ${attemptsMax} attempts are spent; ${because}.`,
-  }
-}
-
-/** A throw is a retry. */
-async function outcomeOf(processor: Processor, context: ProcessorContext): Promise<Outcome> {
-  try {
-    return (await processor(context)) ?? plainDone
-  } catch (error) {
-    return { kind: 'retry', error: messageOf(error) }
-  }
-}
-
-const plainDone: Outcome = { kind: 'done' }
-
-function occurrenceOf(edge: Edge, outcome: Outcome): Occurrence {
-  switch (outcome.kind) {
-    case 'done':
-      return { cause: 'done', edge, data: outcome.data, ...(outcome.sums ? { sums: outcome.sums } : {}) }
-    case 'retry':
-      return {
-        cause: 'retry',
-        error: outcome.error,
-        data: outcome.data,
-        processor: edge.processor ?? null,
-        ...(outcome.delayMs === undefined ? {} : { delayMs: outcome.delayMs }),
-      }
-    case 'poll':
-      return { cause: 'poll', afterMs: outcome.afterMs, data: outcome.data }
-    case 'fail':
-      return { cause: 'fail', reason: outcome.reason, error: outcome.error ?? outcome.reason, data: outcome.data }
-    default:
-      return outcome satisfies never
-  }
 }
 
 /** A kept lease takes the claim's hops along: nobody claims again. */

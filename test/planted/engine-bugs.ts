@@ -81,7 +81,7 @@ export const engineBugs: readonly Bug[] = [
     name: 'spent-attempts-run-on',
     what: 'A processor whose attempts are spent by dying is run once more, and again.',
     file: 'src/engine/executor.ts',
-    find: 'if (attempts > policy.attemptsMax) return spent(work, policy.attemptsMax)',
+    find: 'if (attempts > policy.attemptsMax) return spent(work.entity.error, policy.attemptsMax)',
     replace: '',
     caughtBy: inSimulation(anyFaults),
   },

@@ -159,8 +159,11 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
       signals.stop()
       await Promise.all([...hearts].map((heart) => heart.stop()))
       if (!database.isOpen()) return
-      if (database.hasTables()) ledger.write((now) => ledger.noteTime(now))
-      database.close()
+      try {
+        if (database.hasTables()) ledger.write((now) => ledger.noteTime(now))
+      } finally {
+        database.close()
+      }
     },
   }
 }

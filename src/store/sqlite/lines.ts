@@ -189,7 +189,23 @@ export class Lines {
     )!
     const { machine, state, edge } = run
     return this.#add(
-      { id, kind, suspect, machine, state, edge, lane, gated, staging, hold, holdable, pool, shut, idle },
+      {
+        id,
+        kind,
+        suspect,
+        machine,
+        state,
+        edge,
+        lane,
+        gated,
+        staging,
+        hold,
+        holdable,
+        pool,
+        shut,
+        idle,
+        rowBytes: rowBytesFirst,
+      },
       name,
     )
   }

@@ -60,11 +60,14 @@ export class Fleet {
     this.#parts.world.unpark(host)
   }
 
-  /** Graceful: the process ends when the engine says that it has. */
+  /** Graceful: the process ends a little after the engine says that it has, when those who asked have their answers. */
   stop(host: Host): void {
     if (!host.isServing) return
+    const { world, outside } = this.#parts
     host.stopping = true
-    const ended = () => this.crash(host)
+    const ended = () => {
+      world.after(world.random.between(0, 300), outside, `end ${host.name}`, () => this.crash(host))
+    }
     host.engine.stop().then(ended, ended)
   }
 

@@ -2,7 +2,7 @@ import type { Entity } from '../../entity.ts'
 import type { MoveRecord } from '../../event.ts'
 import { type Hold, type Holdable, type LabelNames, stops } from '../../hold.ts'
 import type { Lane } from '../../lane.ts'
-import { claimPlan, edgesFrom, isFinal, isSettled } from '../../machine.ts'
+import { claimPlan, edgesFrom, isFinal, isSettled, policyOf } from '../../machine.ts'
 import type { ClaimRun, Move, Release, Verdict } from '../../store.ts'
 import type { Cause, Edge } from '../../transition.ts'
 import type { Known, Model, Tally } from './model.ts'
@@ -136,6 +136,9 @@ function attemptsAfter(attempts: number, move: Move): number {
   const after = { reset: move.keep ? 1 : 0, one: 1, back: Math.max(0, attempts - 1), stay: attempts }
   return after[move.attempts]
 }
+
+/** After these an entity has its attempts anew. */
+const isProgress: ReadonlySet<Cause> = new Set(['done', 'fail', 'children', 'action'])
 
 /** Which edges a record of this cause may hold: what led there inline, the edge itself, and the hops of a claim behind it. */
 const edgesByCause: Readonly<Record<string, readonly Cause[]>> = {
@@ -317,7 +320,13 @@ export const invariants: readonly Invariant[] = [
       const expected = counts ? before.attempts : Math.max(0, before.attempts - 1)
       return row.attempts === expected ? null : `Its lease ended (${released}) at ${before.attempts} attempts; it has ${row.attempts}, not ${expected}.`
     },
-    move({ record, known, rules }) {
+    move({ record, known, edges, rules }) {
+      for (const edge of edges) {
+        if (edge?.on === 'retry') known.retries += 1
+        else if (edge && isProgress.has(edge.on)) known.retries = 0
+        const { attemptsMax } = policyOf(known.machine, edge && claimPlan(known.machine, edge.from)?.processor)
+        if (known.retries >= attemptsMax) return `It is tried again for the ${known.retries}th time; ${attemptsMax} attempts were allowed.`
+      }
       const hop = record.hops.find(({ transition }) => rules.never.has(`${known.machine.name} ${transition}`))
       return hop ? `It took ${hop.transition}: ${record.error}` : null
     },

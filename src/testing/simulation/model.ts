@@ -22,6 +22,8 @@ export interface Known {
   settledIn: number
   /** Where it waited when it was last claimed by a move, and the epoch of that. */
   claimed: { readonly from: string; readonly epoch: number } | null
+  /** How often it was tried again since it last got anywhere. */
+  retries: number
   /** As the store showed it last. */
   row: Entity
 }
@@ -137,7 +139,7 @@ export class Model {
     const settled = isSettled(machine, born)
     const known: Known = {
       id, machine, parent, lane, source, ordinal, row, settled,
-      state: born, seq: 0, generation: 0, epoch: 0, issued: new Map(), settledIn: settled ? 0 : -1, claimed: null,
+      state: born, seq: 0, generation: 0, epoch: 0, issued: new Map(), settledIn: settled ? 0 : -1, claimed: null, retries: 0,
     }
     this.#known.set(id, known)
     this.#ids.push(id)

@@ -26,7 +26,7 @@ export const rules: WorkloadRules = {
     'survey ask': countOf,
     'train load': (data) => (data as { wagons: number }).wagons,
   },
-  joins: new Set(['batch join', 'survey evaluate', 'train arrive']),
+  joins: new Set(['batch join', 'survey evaluate', 'train unload', 'train arrive']),
   never: new Set(['innocent fail', 'poison finish']),
   pools: { [diskPool.pool]: diskPool.ceiling, 'run:pooled/download': 2, 'run:pooled/store/x': 1, 'run:pooled/store/y': 1 },
   shares: [

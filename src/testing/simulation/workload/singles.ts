@@ -73,7 +73,7 @@ export const flaky = defineMachine({
   states: { ready: 'Waits.', working: 'Runs.', error: 'Is tried again.', done: 'Ended.', failed: 'Broken.' },
   transitions: {
     start: { from: ['ready', 'error'], to: 'working', on: 'claim' },
-    finish: { from: 'working', to: 'done', on: 'done', processor: 'attempt', ensure: 'good' },
+    finish: { from: 'working', to: 'done', on: 'done', processor: 'attempt', ensure: 'good', assign: 'note' },
     try_again: { from: 'working', to: 'error', on: 'retry' },
     fail: { from: 'working', to: 'failed', on: 'fail' },
     cancel: { from: ['ready', 'working', 'error'], to: 'failed', on: 'action' },
@@ -201,14 +201,21 @@ export function singles(stage: Stage): readonly Implementation[] {
     }),
     implement(flaky, {
       criteria: { good: ({ data }) => (data.quality ?? 1) > 0.1 || 'poor quality' },
+      assigns: {
+        note: ({ data }) => {
+          if ((data.quality ?? 1) < 0.15) throw new Error('a rule with a bug')
+          return {}
+        },
+      },
       processors: {
         attempt: async (context) => {
           await perform(stage, context, 'attempt', 3)
-          const what = random.weighted({ done: 5, retry: 2, delay: 1, throw: 1, fail: 1 })
+          const what = random.weighted({ done: 10, retry: 4, delay: 3, throw: 2, fail: 2, misfit: 1 })
           if (what === 'retry') return retry('not this time')
-          if (what === 'delay') return retry('rather later', random.between(0, 500))
+          if (what === 'delay') return retry('rather later', random.pick([0, 0, 400]))
           if (what === 'throw') throw new Error('thrown')
           if (what === 'fail') return fail('no good')
+          if (what === 'misfit') return done({ collection: 7 })
           return done({ ...context.data, quality: random.next() }, { bytes: random.below(9) })
         },
       },
@@ -218,7 +225,7 @@ export function singles(stage: Stage): readonly Implementation[] {
         ask: async (context) => {
           await perform(stage, context, 'ask', 60)
           const { asks } = context.data
-          return asks > 0 ? poll(random.between(0, 200), { asks: asks - 1 }) : done()
+          return asks > 0 ? poll(random.pick([0, 50, 200]), { asks: asks - 1 }) : done()
         },
       },
     }),

@@ -50,17 +50,19 @@ export const train = defineMachine({
   states: {
     loading: 'Makes its first step.',
     running: 'Goes step by step.',
+    unloading: 'One last wagon takes all together.',
     arrived: 'All steps are through.',
     broken: 'A wagon failed.',
     cancelled: 'Ended by a person.',
   },
   transitions: {
     load: { from: 'loading', to: 'running', on: 'done', processor: 'load' },
-    break_down: { from: 'running', to: 'broken', on: 'children', when: 'hasFailed', children: 'rest' },
+    break_down: { from: ['running', 'unloading'], to: 'broken', on: 'children', when: 'hasFailed', children: 'rest' },
     advance: { from: 'running', to: 'running', on: 'children', when: 'stepIsThrough', assign: 'openNext' },
-    arrive: { from: 'running', to: 'arrived', on: 'children', when: 'isThrough' },
+    unload: { from: 'running', to: 'unloading', on: 'children', when: 'isThrough', assign: 'spawnLast' },
+    arrive: { from: 'unloading', to: 'arrived', on: 'children' },
     fail: { from: 'loading', to: 'broken', on: 'fail' },
-    cancel: { from: ['loading', 'running'], to: 'cancelled', on: 'action', children: 'stop' },
+    cancel: { from: ['loading', 'running', 'unloading'], to: 'cancelled', on: 'action', children: 'stop' },
   },
   data: z.object({ step: z.number(), wagons: z.number() }),
   policies: { load: { ...quickPolicy, attemptsMax: 6 } },
@@ -79,6 +81,8 @@ export function trains(stage: Stage): readonly Implementation[] {
         isThrough: ({ data }, { lanes }) => data.step === stepsMax - 1 && isThrough(lanes, data.step),
       },
       assigns: {
+        // Its number is its own: it must not be taken for one of the wagons.
+        spawnLast: () => ({ spawn: [{ machine: 'wagon', lane: laneOf(stepsMax), ordinal: 1_000, data: { step: stepsMax, wide: false } }] }),
         openNext: ({ data }) => ({ data: { ...data, step: data.step + 1 }, open: [laneOf(data.step + 1)] }),
       },
       processors: {

@@ -1,0 +1,66 @@
+import type { Occurrence } from '../decide.ts'
+import { messageOf } from '../errors.ts'
+import type { Context, Processor } from '../implementation.ts'
+import type { Outcome } from '../outcome.ts'
+import type { Edge } from '../transition.ts'
+
+/** A throw is a retry. */
+export async function outcomeOf(processor: Processor, context: Context): Promise<Outcome> {
+  try {
+    return (await processor(context)) ?? plainDone
+  } catch (error) {
+    return { kind: 'retry', error: messageOf(error) }
+  }
+}
+
+const plainDone: Outcome = { kind: 'done' }
+
+/** A poll that asks again at once would keep the store busy for nothing. */
+const pollMsMin = 10
+
+/** What the outcome of an edge's processor means for its entity. */
+export function occurrenceOf(edge: Edge, outcome: Outcome): Occurrence {
+  switch (outcome.kind) {
+    case 'done':
+      return { cause: 'done', edge, data: outcome.data, ...(outcome.sums ? { sums: outcome.sums } : {}) }
+    case 'retry':
+      return {
+        cause: 'retry',
+        error: outcome.error,
+        data: outcome.data,
+        processor: edge.processor ?? null,
+        ...(isDelay(outcome.delayMs) ? { delayMs: outcome.delayMs } : {}),
+      }
+    case 'poll':
+      if (!isDelay(outcome.afterMs)) return nonsense(edge, `poll(${outcome.afterMs})`)
+      return { cause: 'poll', afterMs: Math.max(pollMsMin, outcome.afterMs), data: outcome.data }
+    case 'fail':
+      return { cause: 'fail', reason: outcome.reason, error: outcome.error ?? outcome.reason, data: outcome.data }
+    default:
+      outcome satisfies never
+      return nonsense(edge, typeof outcome)
+  }
+}
+
+/** All attempts have ended in an error, a timeout or the death of their process. */
+export function spent(lastError: string | null, attemptsMax: number): Occurrence {
+  const because = lastError
+    ? `the last one ended with: ${lastError}`
+    : 'its process died or it outran its timeout each time'
+  return {
+    cause: 'fail',
+    reason: lastError ?? 'attempts spent',
+    error: `All ${attemptsMax} attempts are spent; ${because}.`,
+  }
+}
+
+/** A delay that makes no sense, such as one computed from a header that was not there, is left to the policy's backoff. */
+function isDelay(delayMs: number | undefined): delayMs is number {
+  return delayMs !== undefined && Number.isFinite(delayMs) && delayMs >= 0
+}
+
+/** Plain JavaScript can return anything. Trying again would return it again. */
+function nonsense({ processor }: Edge, what: string): Occurrence {
+  const error = `${processor} returned ${what}; a processor returns done(), retry(), poll(milliseconds), fail(reason) or nothing.`
+  return { cause: 'fail', reason: 'no outcome', error }
+}
