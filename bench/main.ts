@@ -49,14 +49,10 @@ if (values.json) writeFileSync(values.json, `${JSON.stringify(all, null, 2)}\n`)
 
 function run(name: string): Promise<Figures> {
   return new Promise((resolve, reject) => {
-    const script = new URL(`./${name}.ts`, import.meta.url).pathname
-    const child = spawn(
-      process.execPath,
-      ['--conditions=sluice-source', script, ...(values.quick ? ['--quick'] : [])],
-      {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      },
-    )
+    const script = new URL(`./${name}.js`, import.meta.url).pathname
+    const child = spawn(process.execPath, [script, ...(values.quick ? ['--quick'] : [])], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
     let output = ''
     child.stdout.on('data', (chunk) => {
       output += chunk

@@ -47,9 +47,9 @@ export interface Limits {
 export const defaultLimits: Limits = {
   dataBytesMax: 256 * 1024,
   createMax: 10_000,
-  commitMax: 2_000,
+  commitMax: 1_000,
   spawnMax: 1_000,
-  claimMax: 2_000,
+  claimMax: 1_000,
   claimBytesMax: 16 * 1024 * 1024,
   laneSharedMax: 1_000,
   asideMax: 1_000,

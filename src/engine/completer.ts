@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { sleep } from '../clock.ts'
-import { isSluiceError, messageOf } from '../errors.ts'
+import { isSluiceError, messageOf, SluiceError } from '../errors.ts'
 import type { Limits } from '../limits.ts'
 import type { Move, Store, Verdict } from '../store.ts'
 
@@ -31,8 +31,8 @@ export class Completer {
   }
 
   commit(move: Move): Promise<Verdict> {
-    return new Promise((resolve) => {
-      this.#queue.push({ move, resolve })
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ move, resolve, reject })
       if (this.#busy) return
       this.#busy = true
       // All that ends in this turn of the event loop goes out together.
@@ -46,7 +46,7 @@ export class Completer {
     return () => this.#listeners.delete(listener)
   }
 
-  /** No answer is waited for any more: what was sent stands or falls by itself. */
+  /** Nothing is sent again from now on: what has no answer yet is unknown to whoever waits for it, neither done nor not done. */
   end(): void {
     this.#ended = true
   }
@@ -54,7 +54,13 @@ export class Completer {
   async #run(): Promise<void> {
     while (this.#queue.length > 0) {
       const group = this.#nextGroup()
-      const verdicts = await this.#send(group.map((waiting) => waiting.move))
+      let verdicts: readonly Verdict[]
+      try {
+        verdicts = await this.#send(group.map((waiting) => waiting.move))
+      } catch (error) {
+        for (const { reject } of group) reject(error)
+        continue
+      }
       group.forEach(({ move, resolve }, index) => {
         const verdict = verdicts[index] as Verdict
         if (verdict.kind === 'saved') this.#onSaved(move)
@@ -97,7 +103,7 @@ export class Completer {
         return await this.#store.commit(operation, moves)
       } catch (error) {
         if (isSluiceError(error, 'invalid') || isSluiceError(error, 'unsupported')) return this.#halve(moves, error)
-        if (this.#ended) return moves.map(() => ({ kind: 'stale' }))
+        if (this.#ended) throw unknown(error)
         await sleep(this.#clock, pauseMs * (1 + this.#clock.random()))
       }
     }
@@ -110,7 +116,13 @@ export class Completer {
   }
 }
 
+function unknown(error: unknown): SluiceError {
+  const message = `The engine was stopped before the store answered (${messageOf(error)}): whether it was done is unknown. Look again.`
+  return new SluiceError('internal', message, {}, error)
+}
+
 interface Waiting {
   readonly move: Move
   readonly resolve: (verdict: Verdict) => void
+  readonly reject: (error: unknown) => void
 }

@@ -156,6 +156,7 @@ export class ProcessorContext implements Context {
   async #save(changes: Parameters<typeof asideOf>[1]): Promise<void> {
     const { entity, dropped } = this.#running
     if (dropped) throw leaseLost(entity)
+    this.#running.wrote = true
     const verdict = await this.#services.completer.commit(asideOf(entity, changes))
     switch (verdict.kind) {
       case 'saved':
@@ -186,13 +187,17 @@ export class ProcessorContext implements Context {
     void this.#say()
   }
 
+  /** Nobody waits for it, and nothing depends on it: a word that comes too late is no reason to end the run. */
   async #say(): Promise<void> {
     try {
       while (this.#progress !== null) {
         const progress = this.#progress
+        const { entity } = this.#running
         this.#progress = null
-        await this.#save({ progress })
-        this.#running.entity = { ...this.#running.entity, progress }
+        this.#running.wrote = true
+        const verdict = await this.#services.completer.commit(asideOf(entity, { progress }))
+        if (verdict.kind !== 'saved') return
+        if (this.#running.entity.seq === entity.seq) this.#running.entity = { ...this.#running.entity, progress }
       }
     } catch (error) {
       this.log.debug({ error: messageOf(error) }, 'progress was not saved')
@@ -203,6 +208,8 @@ export class ProcessorContext implements Context {
 
   /** What the commit of a finished run takes along. */
   result(): { children: readonly ChildBirth[]; staging: 'none' | 'publish'; spawned: number } {
+    // The run has ended: what it has not said by now would be said of the next state.
+    this.#progress = null
     return { children: this.#buffer, staging: this.#staged ? 'publish' : 'none', spawned: this.#spawned }
   }
 }

@@ -2,14 +2,15 @@ import { chooseRun, type Decision, decide, decideIdle, type Occurrence } from '.
 import type { Entity, Wait } from '../entity.ts'
 import { isSluiceError, messageOf } from '../errors.ts'
 import type { Hold } from '../hold.ts'
-import type { Facts } from '../implementation.ts'
+import type { Facts, Processor } from '../implementation.ts'
+import type { Lane } from '../lane.ts'
 import { claimPlan, type Machine, policyOf } from '../machine.ts'
 import type { Policy } from '../policy.ts'
 import { type Move, nobody, type Verdict } from '../store.ts'
 import type { Edge } from '../transition.ts'
 import { childrenOf } from './births.ts'
 import { ProcessorContext } from './context.ts'
-import { asideOf, joinDecisions, moveOf } from './moves.ts'
+import { afterMove, asideOf, joinDecisions, moveOf, withClaimHops } from './moves.ts'
 import { occurrenceOf, outcomeOf, spent } from './outcomes.ts'
 import type { Run } from './registry.ts'
 import type { Running } from './running.ts'
@@ -30,7 +31,12 @@ export class Executor {
 
   async execute(running: Running): Promise<void> {
     let work: Work | null = this.#begin(running)
-    while (work && !running.dropped) work = await this.#step(work)
+    while (work && !running.dropped) {
+      // Only what takes time is awaited: a hundred thousand runs a second leave no promise behind that they do not need.
+      const next: Progress = this.#step(work)
+      work = next instanceof Promise ? await next : next
+    }
+    if (running.dropped) this.#worker.doubt()
   }
 
   #begin(running: Running): Work {
@@ -45,18 +51,25 @@ export class Executor {
   }
 
   /** One processor and what follows from it. Null: the lease is over. */
-  async #step(work: Work): Promise<Work | null> {
-    const { running, entity } = work
-    const { implementation } = running.run
+  #step(work: Work): Progress {
+    const { implementation } = work.running.run
     const data = dataOf(work)
     const facts = this.#facts(work)
-    const edge = chooseRun(implementation, entity, data, facts)
-    if (!edge) return this.#finish(work, decideIdle(implementation, entity, facts), null)
-    const occurrence = await this.#run(work, edge, data)
+    const edge = chooseRun(implementation, work.entity, data, facts)
+    if (!edge) return this.#finish(work, decideIdle(implementation, work.entity, facts), null)
+    const occurrence = this.#run(work, edge, data)
+    if (occurrence instanceof Promise)
+      return occurrence.then((late) => this.#conclude(work, data, late, this.#facts(work)))
+    return this.#conclude(work, data, occurrence, facts)
+  }
+
+  #conclude(work: Work, data: unknown, occurrence: Occurrence, facts: Facts): Progress {
+    const { running, entity } = work
+    const { implementation } = running.run
     if (running.dropped) return null
     // Told to end by a process that stops, it did not get through: that is no failure. The lease goes back as it came, and the attempt with it.
     if (running.aborted && occurrence.cause === 'retry') return null
-    const decision = this.#decide(work, data, occurrence)
+    const decision = this.#decide(work, data, occurrence, facts)
     const carried = joinDecisions(work.carried, decision)
     if (!decision.runs) return this.#finish(work, carried, occurrence.cause === 'done' ? work.context : null)
     // An inline edge: its processor runs next, and nothing is written in between.
@@ -70,7 +83,7 @@ export class Executor {
     }
   }
 
-  async #run(work: Work, edge: Edge, data: unknown): Promise<Occurrence> {
+  #run(work: Work, edge: Edge, data: unknown): Occurrence | Promise<Occurrence> {
     const { running, attempts } = work
     const { implementation } = running.run
     const processor = edge.processor === undefined ? undefined : implementation.processors[edge.processor]
@@ -78,16 +91,25 @@ export class Executor {
     if (!processor) return { cause: 'done', edge }
     const policy = policyOf(implementation.machine, edge.processor)
     if (attempts > policy.attemptsMax) return spent(work.entity.error, policy.attemptsMax)
-    work.context = await this.#context(work, edge, data)
-    return occurrenceOf(edge, await outcomeOf(processor, work.context))
+    if (edge.on !== 'children') return this.#process(work, edge, data, processor, noLanes)
+    return this.#services.store
+      .lanes([running.entity.id])
+      .then((lanes) => this.#process(work, edge, data, processor, lanes))
   }
 
-  async #context(work: Work, edge: Edge, data: unknown): Promise<ProcessorContext> {
-    const { running } = work
-    const lanes = edge.on === 'children' ? await this.#services.store.lanes([running.entity.id]) : noLanes
-    return new ProcessorContext(this.#services, running, edge, work.entity.state, data, work.attempts, lanes, () =>
+  #process(
+    work: Work,
+    edge: Edge,
+    data: unknown,
+    processor: Processor,
+    lanes: readonly Lane[],
+  ): Occurrence | Promise<Occurrence> {
+    const { running, entity, attempts } = work
+    work.context = new ProcessorContext(this.#services, running, edge, entity.state, data, attempts, lanes, () =>
       this.#settle(work),
     )
+    const outcome = outcomeOf(processor, work.context)
+    return outcome instanceof Promise ? outcome.then((late) => occurrenceOf(edge, late)) : occurrenceOf(edge, outcome)
   }
 
   /** Writes the hops taken in memory and keeps the lease: what a processor makes durable must not be ahead of its state. */
@@ -106,12 +128,12 @@ export class Executor {
       throw new Error(`The hops before were not saved: ${verdict.kind}.`)
     }
     running.entity = afterMove(running.entity, move)
+    running.wrote = false
   }
 
-  #decide(work: Work, data: unknown, occurrence: Occurrence): Decision {
+  #decide(work: Work, data: unknown, occurrence: Occurrence, facts: Facts): Decision {
     const { implementation } = work.running.run
     const { limits } = this.#services
-    const facts = this.#facts(work)
     try {
       return decide(implementation, work.entity, data, work.attempts, occurrence, facts, limits.hopsMax)
     } catch (error) {
@@ -137,37 +159,40 @@ export class Executor {
     }
   }
 
-  async #finish(work: Work, decision: Decision, context: ProcessorContext | null): Promise<Work | null> {
+  #finish(work: Work, decision: Decision, context: ProcessorContext | null): Progress {
     this.#worker.returned(work.running)
     const next = this.#next(work, decision)
-    const attempt = this.#tryMove(
-      work,
-      next ? withClaimHops(work.running.run.implementation.machine, decision) : decision,
-      {
-        keep: next !== null,
-        context,
-        holds: [],
-      },
-    )
-    const verdict = 'failure' in attempt ? null : await this.#services.completer.commit(attempt.move)
-    if (next && verdict?.kind !== 'saved') this.#worker.unreserve(next)
-    if ('failure' in attempt) return this.#fail(work, attempt.failure)
-    return this.#after(work, decision, context, attempt.move, verdict as Verdict, next)
+    const going = next ? withClaimHops(work.running.run.implementation.machine, decision) : decision
+    const attempt = this.#tryMove(work, going, { keep: next !== null, context, holds: noHolds })
+    if ('failure' in attempt) {
+      if (next) this.#worker.unreserve(next)
+      return this.#fail(work, attempt.failure)
+    }
+    return this.#services.completer.commit(attempt.move).then((verdict) => {
+      if (next && verdict.kind !== 'saved') this.#worker.unreserve(next)
+      return this.#after(work, decision, context, attempt.move, verdict, next)
+    })
   }
 
-  async #after(
+  #after(
     work: Work,
     decision: Decision,
     context: ProcessorContext | null,
     move: Move,
     verdict: Verdict,
     next: Run | null,
-  ): Promise<Work | null> {
+  ): Progress {
     const { running } = work
     switch (verdict.kind) {
       case 'saved':
         if (!next) return null
+        // Dropped while the move was being written (it was late, or the worker's lease was lost): nobody goes on with it here.
+        if (running.dropped) {
+          this.#worker.unreserve(next)
+          return null
+        }
         running.entity = afterMove(running.entity, move)
+        running.wrote = false
         this.#worker.goOn(running, next)
         return this.#begin(running)
       case 'stale':
@@ -327,6 +352,7 @@ export class Executor {
         spawned: spawned.spawned,
         read: request?.read ?? null,
         holds,
+        wrote: work.running.wrote,
         actor: request
           ? { actor: request.actor, role: request.role, reason: request.reason, requestId: request.requestId }
           : nobody,
@@ -363,6 +389,9 @@ export interface ExecutorWorker {
   doubt(): void
 }
 
+/** Where a run goes on, at once or later. Null: the lease is over. */
+type Progress = Work | null | Promise<Work | null>
+
 /** One claimed entity on its way through states. */
 interface Work {
   readonly running: Running
@@ -386,39 +415,10 @@ function isLimited(policy: Policy): boolean {
 }
 
 const noLanes: readonly never[] = []
-const noHolds: readonly Hold[] = []
+const noHolds: readonly never[] = []
 const nothingSpawned = { children: [], staging: 'none', spawned: 0 } as const
 
 function dataOf(work: Work): unknown {
   if (work.data === undefined) work.data = JSON.parse(work.entity.data)
   return work.data
-}
-
-/** A kept lease takes the claim's hops along: nobody claims again. */
-function withClaimHops(machine: Machine, decision: Decision): Decision {
-  const plan = claimPlan(machine, decision.state)
-  if (!plan || plan.hops.length === 0) return decision
-  return { ...decision, hops: [...decision.hops, ...plan.hops], state: plan.state }
-}
-
-/** The entity as the store has it after a saved move that kept the lease. */
-function afterMove(entity: Entity, move: Move): Entity {
-  return {
-    ...entity,
-    state: move.state,
-    seq: entity.seq + (move.hops.length > 0 ? 1 : 0),
-    generation: move.generation,
-    settled: move.settled,
-    data: move.data ?? entity.data,
-    labels: move.labels ?? entity.labels,
-    priority: move.priority ?? entity.priority,
-    attempts: 1,
-    suspect: 0,
-    request: move.request === undefined ? entity.request : move.request,
-    checkpoint: move.checkpoint === undefined ? entity.checkpoint : move.checkpoint,
-    progress: move.progress === undefined ? entity.progress : move.progress,
-    reason: move.reason === undefined ? entity.reason : move.reason,
-    error: move.error === undefined ? entity.error : move.error,
-    wait: move.wait ?? entity.wait,
-  }
 }

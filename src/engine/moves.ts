@@ -2,7 +2,7 @@ import { type Decision, joinChanges } from '../decide.ts'
 import type { Checkpoint, Entity, LaneRead, Request } from '../entity.ts'
 import { SluiceError } from '../errors.ts'
 import type { Limits } from '../limits.ts'
-import type { Machine } from '../machine.ts'
+import { claimPlan, type Machine } from '../machine.ts'
 import type { Sums } from '../outcome.ts'
 import { type Actor, type ChildBirth, type Move, nobody } from '../store.ts'
 import { checkData, checkLabels, checkPriority, dataText } from './births.ts'
@@ -19,6 +19,8 @@ export interface MoveOptions {
   readonly holds?: readonly number[] | null
   readonly actor?: Actor
   readonly request?: Request | null
+  /** The run has written checkpoints or progress. */
+  readonly wrote?: boolean
 }
 
 /** The decision as the store takes it. Throws `invalid` if the new data does not fit the machine's schema or the limit. */
@@ -35,8 +37,9 @@ export function moveOf(
   const keep = options.keep ?? false
   const goesOn = keep || decision.wait.for === 'run'
   // What belongs to a state ends with it. Hop-less changes raise neither number, so whoever moves an entity from outside may have read
-  // it before they were made: it clears them whether it saw them or not.
-  const ends = (field: unknown): boolean => moved && (options.by === 'outside' || field !== null)
+  // it before they were made, and a run may still be writing them: then they are cleared whether they were seen or not.
+  const clears = moved && (options.by === 'outside' || options.wrote === true)
+  const ends = (field: unknown): boolean => clears || (moved && field !== null)
   return {
     id: entity.id,
     epoch: entity.epoch,
@@ -147,5 +150,34 @@ export function joinDecisions(before: Decision | null, after: Decision): Decisio
     lanes: after.lanes ?? before.lanes,
     ...(reason === undefined ? {} : { reason }),
     ...(error === undefined ? {} : { error }),
+  }
+}
+
+/** A kept lease takes the claim's hops along: nobody claims again. */
+export function withClaimHops(machine: Machine, decision: Decision): Decision {
+  const plan = claimPlan(machine, decision.state)
+  if (!plan || plan.hops.length === 0) return decision
+  return { ...decision, hops: [...decision.hops, ...plan.hops], state: plan.state }
+}
+
+/** The entity as the store has it after a saved move that kept the lease. */
+export function afterMove(entity: Entity, move: Move): Entity {
+  return {
+    ...entity,
+    state: move.state,
+    seq: entity.seq + (move.hops.length > 0 ? 1 : 0),
+    generation: move.generation,
+    settled: move.settled,
+    data: move.data ?? entity.data,
+    labels: move.labels ?? entity.labels,
+    priority: move.priority ?? entity.priority,
+    attempts: 1,
+    suspect: 0,
+    request: move.request === undefined ? entity.request : move.request,
+    checkpoint: move.checkpoint === undefined ? entity.checkpoint : move.checkpoint,
+    progress: move.progress === undefined ? entity.progress : move.progress,
+    reason: move.reason === undefined ? entity.reason : move.reason,
+    error: move.error === undefined ? entity.error : move.error,
+    wait: move.wait ?? entity.wait,
   }
 }

@@ -4,13 +4,23 @@ import type { Context, Processor } from '../implementation.ts'
 import type { Outcome } from '../outcome.ts'
 import type { Edge } from '../transition.ts'
 
-/** A throw is a retry. */
-export async function outcomeOf(processor: Processor, context: Context): Promise<Outcome> {
+/** A throw is a retry. What a processor returns at once is not awaited. */
+export function outcomeOf(processor: Processor, context: Context): Outcome | Promise<Outcome> {
   try {
-    return (await processor(context)) ?? plainDone
+    const returned = processor(context)
+    if (isThenable(returned)) return Promise.resolve(returned).then((outcome) => outcome ?? plainDone, retryOf)
+    return returned ?? plainDone
   } catch (error) {
-    return { kind: 'retry', error: messageOf(error) }
+    return retryOf(error)
   }
+}
+
+function retryOf(error: unknown): Outcome {
+  return { kind: 'retry', error: messageOf(error) }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 }
 
 const plainDone: Outcome = { kind: 'done' }

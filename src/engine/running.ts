@@ -14,6 +14,8 @@ export class Running {
   watched = false
   /** The lease is over: whatever comes of the processor is dropped. */
   dropped = false
+  /** Its run has written checkpoints or progress, of which `entity` may not know yet: they end with the state. */
+  wrote = false
   #controller: AbortController | null = null
   #reason: Error | null = null
 

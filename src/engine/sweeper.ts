@@ -1,11 +1,11 @@
 import { decide, type Occurrence } from '../decide.ts'
-import type { Entity, LaneRead, Request } from '../entity.ts'
+import type { Entity, LaneRead, Request, Wait } from '../entity.ts'
 import { messageOf } from '../errors.ts'
 import type { Facts } from '../implementation.ts'
 import type { Lane } from '../lane.ts'
 import { type Move, nobody } from '../store.ts'
 import { childrenOf } from './births.ts'
-import { moveOf } from './moves.ts'
+import { asideOf, moveOf } from './moves.ts'
 import type { Services } from './services.ts'
 
 /** Does what nobody holds a lease for: woken parents, timers, retention, dead workers. One per process; any number may run. */
@@ -20,8 +20,6 @@ export class Sweeper {
   #buriedAt = Number.NEGATIVE_INFINITY
   #wakeAt = Number.POSITIVE_INFINITY
   #cancel = () => {}
-  /** What could not be decided rests until this time: a rule that breaks must not keep the sweeper busy. */
-  readonly #resting = new Map<number, number>()
 
   constructor(services: Services, onWork: () => void) {
     this.#services = services
@@ -63,10 +61,8 @@ export class Sweeper {
       await this.#buryDead()
       const due = await store.due(limits.pageMax, registry.names)
       const moves = [
-        ...due.parents
-          .filter(({ entity }) => this.#isAwake(entity))
-          .map(({ entity, lanes }) => this.#judge(entity, lanes)),
-        ...due.timers.filter((entity) => this.#isAwake(entity)).map((entity) => this.#time(entity)),
+        ...due.parents.map(({ entity, lanes }) => this.#judge(entity, lanes)),
+        ...due.timers.map((entity) => this.#time(entity)),
       ]
       await Promise.all(moves)
       for (const root of due.purges) await this.#purge(root)
@@ -119,27 +115,29 @@ export class Sweeper {
       const verdict = await completer.commit(this.#decide(entity, occurrence, lanes))
       if (verdict.kind !== 'refused' && verdict.kind !== 'full') return
       const message = verdict.kind === 'full' ? `${verdict.pool} is full.` : verdict.message
-      this.#rest(entity)
       log.error({ entity: entity.id, machine: entity.machine }, `a ${occurrence.cause} edge was refused: ${message}`)
     } catch (error) {
-      this.#rest(entity)
       log.error(
         { entity: entity.id, machine: entity.machine, error: messageOf(error) },
         `a ${occurrence.cause} edge could not be decided`,
       )
     }
+    await this.#rest(entity, lanes)
   }
 
-  #rest(entity: Entity): void {
-    this.#resting.set(entity.id, this.#services.store.time() + 10 * this.#services.limits.pollMs)
-  }
-
-  #isAwake(entity: Entity): boolean {
-    const until = this.#resting.get(entity.id)
-    if (until === undefined) return true
-    if (until > this.#services.store.time()) return false
-    this.#resting.delete(entity.id)
-    return true
+  /**
+   * It is looked at again after a pause. The pause is written down: a rule that breaks for many must not fill every page of
+   * what is due, in any process, and keep all others from being looked at.
+   */
+  async #rest(entity: Entity, lanes: readonly Lane[] | null): Promise<void> {
+    const { store, completer, limits, log } = this.#services
+    const at = store.time() + 10 * limits.pollMs
+    const wait: Wait = lanes ? { for: 'children', at } : { for: 'time', at }
+    try {
+      await completer.commit({ ...asideOf(entity, {}), by: 'aside', keep: false, wait, read: readOf(lanes) })
+    } catch (error) {
+      log.debug({ entity: entity.id, error: messageOf(error) }, 'the pause was not saved')
+    }
   }
 
   #decide(entity: Entity, occurrence: Occurrence, lanes: readonly Lane[] | null): Move {
@@ -161,7 +159,7 @@ export class Sweeper {
       const timed = decide(implementation, entity, JSON.parse(entity.data), 0, { cause: 'time' }, facts, limits.hopsMax)
       if (timed.hops.length > 0 || timed.request) decision = timed
     }
-    const read: readonly LaneRead[] | null = lanes?.map((lane) => ({ lane: lane.name, wake: lane.wake })) ?? null
+    const read = readOf(lanes)
     const request: Request | null = decision.request && {
       edge: decision.request.name,
       actor: null,
@@ -194,4 +192,8 @@ export class Sweeper {
       // One group after another, each a short write: whoever works is not kept waiting.
     }
   }
+}
+
+function readOf(lanes: readonly Lane[] | null): readonly LaneRead[] | null {
+  return lanes?.map((lane) => ({ lane: lane.name, wake: lane.wake })) ?? null
 }

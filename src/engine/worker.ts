@@ -251,6 +251,8 @@ export class Worker {
     void this.#executor.execute(running).then(
       () => this.#ended(running),
       (error: unknown) => {
+        // This process has stopped, and given back what it held.
+        if (this.#state === 'ended') return
         // The executor turns every failure into an outcome; what still throws is a fault of ours, and loses nothing: the lease ends.
         this.#services.log.error({ entity: running.entity.id, error: messageOf(error) }, 'a run broke; its lease ends')
         running.dropped = true

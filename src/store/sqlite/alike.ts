@@ -1,4 +1,5 @@
 import type { Move } from '../../store.ts'
+import { idSet } from './id-set.ts'
 import type { Ledger } from './ledger.ts'
 import { place } from './placing.ts'
 import { type EntityRow, isRun, waitAt, waitCode, waits } from './row.ts'
@@ -55,7 +56,7 @@ export class Alike {
   flush(): void {
     const shape = this.#shape
     if (!shape) return
-    const ids = JSON.stringify(this.#ids)
+    const [moved, recorded] = [idSet(this.#ids, 11), idSet(this.#ids, 4)]
     this.#shape = null
     this.#ids = []
     const { database, limits } = this.#ledger
@@ -63,7 +64,7 @@ export class Alike {
       `UPDATE entity SET line = ?1, rank = CASE WHEN ?1 IS NULL THEN NULL ELSE ?2 + priority * ?3 END, plan = ?4, state = ?5,
        settled = ?6, generation = ?7, seq = seq + 1, epoch = epoch + ?8, attempts = ${attemptsSql[shape.attempts]},
        suspect = CASE ?8 WHEN 0 THEN 0 ELSE suspect END, wait = ?9, at = ?2, changed_at = ?10
-       WHERE id IN (SELECT value FROM json_each(?11))`,
+       WHERE ${moved.where}`,
       shape.line,
       shape.at,
       limits.ageingMs,
@@ -74,15 +75,15 @@ export class Alike {
       shape.by === 'outside' ? 1 : 0,
       shape.wait,
       this.#now,
-      ids,
+      ...moved.values,
     )
     database.run(
       `INSERT INTO history (entity, seq, epoch, generation, at, path, actor)
-       SELECT id, seq, epoch, generation, ?1, ?2, ?3 FROM entity WHERE id IN (SELECT value FROM json_each(?4))`,
+       SELECT id, seq, epoch, generation, ?1, ?2, ?3 FROM entity WHERE ${recorded.where}`,
       this.#now,
       shape.path,
       shape.actor,
-      ids,
+      ...recorded.values,
     )
   }
 

@@ -2,6 +2,7 @@ import type { EntityId } from '../../entity.ts'
 import { SluiceError } from '../../errors.ts'
 import type { ClaimRequest, ClaimResult, ClaimRun } from '../../store.ts'
 import { suspectGroup } from '../../suspicion.ts'
+import { idSet } from './id-set.ts'
 import { liveWorker } from './leases.ts'
 import type { Ledger } from './ledger.ts'
 import type { Line } from './lines.ts'
@@ -105,15 +106,15 @@ function leaseRun(
 ): void {
   const { database } = ledger
   const { run } = served
-  const ids = JSON.stringify(picks.map(({ row }) => row.id))
+  const ids = picks.map(({ row }) => row.id)
   const suspect = picks[0]!.row.suspect
   if (run.hops.length === 0) {
+    const { where, values } = idSet(ids, 3)
     database.run(
-      `UPDATE entity SET line = ?1, rank = 0, epoch = epoch + 1, attempts = attempts + 1, suspect = ?2
-       WHERE id IN (SELECT value FROM json_each(?3))`,
+      `UPDATE entity SET line = ?1, rank = 0, epoch = epoch + 1, attempts = attempts + 1, suspect = ?2 WHERE ${where}`,
       -worker,
       suspect,
-      ids,
+      ...values,
     )
     for (const { row } of picks) {
       row.line = -worker
@@ -133,29 +134,30 @@ function hop(
   name: string,
   { hops }: ClaimRun,
   picks: readonly Pick[],
-  ids: string,
+  ids: readonly EntityId[],
   suspect: number,
   now: number,
 ): void {
   const { database, dictionary, lanes, feed } = ledger
   const state = dictionary.word(hops.at(-1)!.to)
+  const moved = idSet(ids, 5)
   database.run(
     `UPDATE entity SET line = ?1, rank = 0, epoch = epoch + 1, attempts = attempts + 1, suspect = ?2, state = ?3, seq = seq + 1,
-     changed_at = ?4, wait = CASE wait WHEN ${waits.gatedRun} THEN ${waits.run} ELSE wait END
-     WHERE id IN (SELECT value FROM json_each(?5))`,
+     changed_at = ?4, wait = CASE wait WHEN ${waits.gatedRun} THEN ${waits.run} ELSE wait END WHERE ${moved.where}`,
     -worker,
     suspect,
     state,
     now,
-    ids,
+    ...moved.values,
   )
+  const recorded = idSet(ids, 4)
   database.run(
     `INSERT INTO history (entity, seq, epoch, generation, at, path, actor)
-     SELECT id, seq, epoch, generation, ?1, ?2, ?3 FROM entity WHERE id IN (SELECT value FROM json_each(?4))`,
+     SELECT id, seq, epoch, generation, ?1, ?2, ?3 FROM entity WHERE ${recorded.where}`,
     now,
     dictionary.path('claim', hops),
     JSON.stringify([name]),
-    ids,
+    ...recorded.values,
   )
   for (const { row } of picks) {
     const before = ledger.figure(row)

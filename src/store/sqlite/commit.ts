@@ -3,6 +3,7 @@ import { SluiceError } from '../../errors.ts'
 import type { Move, Verdict } from '../../store.ts'
 import { Alike, isPlainMove } from './alike.ts'
 import { isRefusedFault } from './fault.ts'
+import { idSet } from './id-set.ts'
 import { judge, saved } from './judge.ts'
 import type { Ledger } from './ledger.ts'
 import { move as apply } from './moving.ts'
@@ -102,14 +103,13 @@ function rowsFor(ledger: Ledger, moves: readonly Move[], now: number): Map<Entit
   for (const move of moves) (!isHeld && isPlainMove(move) ? plain : whole).push(move.id)
   const candidates = new Map<EntityId, Candidate>()
   if (plain.length > 0) {
-    const found = ledger.database.all(
-      `${selectPlainRows} WHERE id IN (SELECT value FROM json_each(?))`,
-      JSON.stringify(plain),
-    )
-    for (const values of found) {
-      const judged = plainRowOf(values)
+    // An id that was given twice may make a range too wide: then a row is read that nobody asks for.
+    const { where, values } = idSet(plain)
+    const found = ledger.database.all(`${selectPlainRows} WHERE ${where}`, ...values)
+    for (const row of found) {
+      const judged = plainRowOf(row)
       if (judged) candidates.set(judged.id, { judged, isWhole: false })
-      else whole.push(values[0] as number)
+      else whole.push(row[0] as number)
     }
   }
   for (const [id, judged] of rowsOf(ledger, whole)) candidates.set(id, { judged, isWhole: true })
@@ -119,12 +119,10 @@ function rowsFor(ledger: Ledger, moves: readonly Move[], now: number): Map<Entit
 function rowsOf(ledger: Ledger, ids: readonly EntityId[]): Map<EntityId, EntityRow> {
   const rows = new Map<EntityId, EntityRow>()
   if (ids.length === 0) return rows
-  const found = ledger.database.all(
-    `${selectRowsWithoutData} WHERE id IN (SELECT value FROM json_each(?))`,
-    JSON.stringify(ids),
-  )
-  for (const values of found) {
-    const row = rowOf(values)
+  const { where, values } = idSet(ids)
+  const found = ledger.database.all(`${selectRowsWithoutData} WHERE ${where}`, ...values)
+  for (const columns of found) {
+    const row = rowOf(columns)
     rows.set(row.id, row)
   }
   return rows

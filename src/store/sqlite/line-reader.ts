@@ -1,12 +1,12 @@
 import type { Database, Row } from './database.ts'
 import type { Line } from './lines.ts'
-import { type EntityRow, rowOf, selectRows } from './row.ts'
+import { type EntityRow, selectStandingRows, standingRowOf } from './row.ts'
 
 /** Rows of the first read when many lines are merged; it doubles from read to read. */
 const chunkMin = 4
 
-const firstRows = `${selectRows} WHERE line = ? AND rank IS NOT NULL ORDER BY rank, id LIMIT ?`
-const nextRows = `${selectRows} WHERE line = ? AND rank IS NOT NULL AND (rank, id) > (?, ?) ORDER BY rank, id LIMIT ?`
+const firstRows = `${selectStandingRows} WHERE line = ? AND rank IS NOT NULL ORDER BY rank, id LIMIT ?`
+const nextRows = `${selectStandingRows} WHERE line = ? AND rank IS NOT NULL AND (rank, id) > (?, ?) ORDER BY rank, id LIMIT ?`
 
 /** The rows of one line in the order of (rank, id), read in chunks. */
 export class LineReader<Tag> {
@@ -41,7 +41,7 @@ export class LineReader<Tag> {
   #take(values: readonly Row[]): EntityRow[] {
     let length = 0
     const rows = values.map((row) => {
-      const taken = rowOf(row)
+      const taken = standingRowOf(row, this.line)
       length += taken.data.length
       return taken
     })

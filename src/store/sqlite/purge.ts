@@ -23,6 +23,7 @@ export function purge(ledger: Ledger, root: EntityId, limit: number): boolean {
     // Lanes keep their figures: they go into the tombstone as they were.
     removeRows(ledger, group)
     for (const { id } of group) removeLanes(ledger, id)
+    closeStagings(ledger, group)
     if (group.length >= Math.max(1, limit) && firstBelow(ledger, root)) return false
     bury(ledger, row, now)
     return true
@@ -135,8 +136,24 @@ function firstBelow(ledger: Ledger, root: EntityId): boolean {
 function removeLanes(ledger: Ledger, parent: EntityId): void {
   for (const { id } of ledger.lanes.of(parent)) ledger.lines.removeOf(id)
   ledger.lanes.removeOf(parent)
-  const staging = ledger.stagings.of(parent)
-  if (staging) ledger.stagings.close(staging)
+}
+
+/**
+ * What a removed source has staged stays unseen until the last of it is removed too: it may lie in a lane of the source's
+ * parent, and be a group of its own.
+ */
+function closeStagings(ledger: Ledger, group: readonly EntityRow[]): void {
+  const { database, stagings } = ledger
+  if (stagings.open().size === 0) return
+  const sources = new Set(
+    group.flatMap((row) => (stagings.isOpen(row.staging) ? [row.id, row.source ?? row.id] : [row.id])),
+  )
+  for (const source of sources) {
+    const staging = stagings.of(source)
+    if (!staging || database.get('SELECT 1 FROM entity WHERE id = ?', source)) continue
+    if (database.get('SELECT 1 FROM entity WHERE source = ? AND staging = ? LIMIT 1', source, staging.id)) continue
+    stagings.close(staging)
+  }
 }
 
 function bury(ledger: Ledger, row: EntityRow, now: number): void {
@@ -147,6 +164,7 @@ function bury(ledger: Ledger, row: EntityRow, now: number): void {
   database.run('UPDATE tombstone SET lanes = ?, purged_at = ? WHERE id = ?', text, now, row.id)
   removeRows(ledger, [row])
   removeLanes(ledger, row.id)
+  closeStagings(ledger, [row])
   lanes.count(lane, figure, null)
   ledger.noteTime(now)
   ledger.forgetPurging()

@@ -46,10 +46,10 @@ export interface EntityRow {
 
 /** Columns that most rows leave empty are read as one: each column that is read costs as much as a number in it. */
 const rareColumns = 'label0, label1, label2, label3, reason, sums, key, shares, more'
+const rare = `CASE WHEN coalesce(${rareColumns}) IS NULL THEN NULL ELSE json_array(${rareColumns}) END`
 const columnsWithoutData =
   'id, line, rank, machine, state, born, seq, epoch, generation, settled, attempts, suspect, lane, source, ordinal, ' +
-  'staging, labels, priority, wait, at, plan, standing, created_at, created_by, changed_at, ' +
-  `CASE WHEN coalesce(${rareColumns}) IS NULL THEN NULL ELSE json_array(${rareColumns}) END`
+  `staging, labels, priority, wait, at, plan, standing, created_at, created_by, changed_at, ${rare}`
 const columns = `${columnsWithoutData}, data`
 
 export const selectRows = `SELECT ${columns} FROM entity`
@@ -58,6 +58,11 @@ export const selectRowsWithoutData = `SELECT ${columnsWithoutData} FROM entity`
 /** Enough to judge a move that changes nothing but state, wait and proof. The last says that the row has more to it. */
 export const selectPlainRows =
   'SELECT id, line, machine, state, seq, epoch, settled, lane, staging, wait, coalesce(reason, sums, shares, more) IS NOT NULL FROM entity'
+
+/** Rows that stand in a line: machine, state and place are the line's own. */
+export const selectStandingRows =
+  'SELECT id, rank, born, seq, epoch, generation, settled, attempts, suspect, lane, source, ordinal, staging, labels, priority, ' +
+  `wait, at, created_at, created_by, changed_at, ${rare}, data FROM entity`
 
 type Rare = readonly (string | null)[]
 const nothingRare: Rare = []
@@ -101,6 +106,49 @@ export function rowOf(row: Row): EntityRow {
     createdBy: row[23] as string | null,
     changedAt: row[24] as number,
     data: (row[26] ?? '') as string,
+  }
+}
+
+/** A row as `selectStandingRows` reads it. The order over its own lanes is not read: it must never be written back whole. */
+export function standingRowOf(row: Row, line: { id: number; machine: number; state: number }): EntityRow {
+  const text = row[20]
+  const rare: Rare = text === null ? nothingRare : JSON.parse(text as string)
+  return {
+    id: row[0] as number,
+    line: line.id,
+    rank: row[1] as number,
+    machine: line.machine,
+    state: line.state,
+    born: row[2] as number,
+    seq: row[3] as number,
+    epoch: row[4] as number,
+    generation: row[5] as number,
+    settled: row[6] as number,
+    attempts: row[7] as number,
+    suspect: row[8] as number,
+    lane: row[9] as number,
+    source: row[10] as number | null,
+    ordinal: row[11] as number | null,
+    staging: row[12] as number | null,
+    labels: row[13] as number,
+    label0: rare[0] ?? null,
+    label1: rare[1] ?? null,
+    label2: rare[2] ?? null,
+    label3: rare[3] ?? null,
+    priority: row[14] as number,
+    wait: row[15] as number,
+    at: row[16] as number | null,
+    plan: null,
+    standing: 0,
+    reason: rare[4] ?? null,
+    sums: rare[5] ?? null,
+    key: rare[6] ?? null,
+    shares: rare[7] ?? null,
+    more: rare[8] ?? null,
+    createdAt: row[17] as number,
+    createdBy: row[18] as string | null,
+    changedAt: row[19] as number,
+    data: row[21] as string,
   }
 }
 

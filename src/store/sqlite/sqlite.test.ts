@@ -251,6 +251,26 @@ describe('two handles on one file', () => {
   })
 })
 
+describe('purging in groups', () => {
+  test('what a purged source had staged for its parent is never seen, however small the groups are', async () => {
+    const store = await opened()
+    const parent = await aParent(store, 1)
+    const change = { by: 'aside', wait: null, attempts: 'stay' } as const
+    const [source] = (await store.list({ parent: parent.id, limit: 1 })).entities
+    const children = someChildren(parent.id, 3)
+    await saved(store, aMove(source!, { ...change, state: 'ready', children, staging: 'stage' }))
+    await saved(store, aMove(parent))
+    const groups = []
+    for (let done = false; !done; ) {
+      done = await store.purge(parent.id, 1)
+      groups.push((await store.list({ parent: parent.id, limit: 10 })).entities.length)
+    }
+    assert.deepEqual(groups, [0, 0, 0, 0])
+    assert.deepEqual((await store.list({ limit: 10 })).entities, [])
+    await store.close()
+  })
+})
+
 describe('values', () => {
   test('what the database will not have is refused alone; the rest of the group is saved', async () => {
     const store = await opened()

@@ -132,6 +132,8 @@ function shown(now: Observation): object {
   return {
     ...now,
     entities: now.entities.map(withNamedId),
+    // Children that are published together appear at once: in which order the feed names them is a store's own.
+    births: [...now.births].sort((a, b) => a - b),
     pools: now.pools.map((pool) => ({ ...pool, holders: [...pool.holders].sort((a, b) => a.entity - b.entity) })),
     due: {
       parents: due.parents.map(({ entity }) => entity.id).sort((a, b) => a - b),

@@ -50,7 +50,16 @@ export interface FaultRates {
 }
 
 export const noFaults: FaultRates = {
-  crash: 0, pause: 0, processClock: 0, storeClock: 0, stop: 0, operator: 0, error: 0, slow: 0, signal: 0, hang: 0,
+  crash: 0,
+  pause: 0,
+  processClock: 0,
+  storeClock: 0,
+  stop: 0,
+  operator: 0,
+  error: 0,
+  slow: 0,
+  signal: 0,
+  hang: 0,
 }
 
 export function drawRates(random: Random): FaultRates {

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { Engine, EngineOptions } from '../../engine/engine.ts'
 import type { Implementation } from '../../implementation.ts'
 import type { Limits } from '../../limits.ts'
 import type { Store } from '../../store.ts'
@@ -17,6 +18,7 @@ export interface FleetParts {
   readonly outside: Owner
   readonly limits: Partial<Limits>
   readonly log: Logger
+  engine(options: EngineOptions): Engine
   implementations(host: Host): readonly Implementation[]
 }
 
@@ -81,13 +83,22 @@ export class Fleet {
   }
 
   #start(place: number): Host {
-    const { world, faults, store, observer, outside, limits, log, implementations } = this.#parts
+    const { world, faults, store, observer, outside, limits, log, engine, implementations } = this.#parts
     this.#lives += 1
     const host = new Host(world, `p${place}.${this.#lives}`)
     // No two machines agree on the time.
     host.clock.offsetMs = world.random.between(-2_000, 2_000)
     const link = new StoreLink(world, faults, host, outside, store, observer)
-    host.start(link, implementations(host), limits, log, () => this.crash(host))
+    const options = {
+      store: link,
+      implementations: implementations(host),
+      clock: host.clock,
+      limits,
+      log,
+      name: host.name,
+      host: host.name,
+    }
+    host.start(link, engine(options), () => this.crash(host))
     return host
   }
 }

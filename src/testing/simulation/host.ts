@@ -1,7 +1,4 @@
-import type { Logger } from 'pino'
-import { Engine } from '../../engine/engine.ts'
-import type { Implementation } from '../../implementation.ts'
-import type { Limits } from '../../limits.ts'
+import type { Engine } from '../../engine/engine.ts'
 import { ProcessClock } from './process-clock.ts'
 import type { StoreLink } from './store-link.ts'
 import type { Owner, Task, World } from './world.ts'
@@ -28,10 +25,10 @@ export class Host implements Owner {
   }
 
   /** Runs as long as it is not crashed or stopped. A start that fails ends the process, as any supervisor would see it. */
-  start(link: StoreLink, implementations: readonly Implementation[], limits: Partial<Limits>, log: Logger, onFailure: () => void): void {
+  start(link: StoreLink, engine: Engine, onFailure: () => void): void {
     this.#link = link
-    this.#engine = new Engine({ store: link, implementations, clock: this.clock, limits, log, name: this.name, host: this.name })
-    this.#engine.start().catch(onFailure)
+    this.#engine = engine
+    engine.start().catch(onFailure)
   }
 
   /** From one moment to the next: nothing that it had planned happens, nothing that it awaits arrives. */

@@ -1,111 +1,20 @@
 import type { Entity } from '../../entity.ts'
-import type { MoveRecord } from '../../event.ts'
-import { type Hold, type Holdable, type LabelNames, stops } from '../../hold.ts'
-import type { Lane } from '../../lane.ts'
+import { stops } from '../../hold.ts'
 import { claimPlan, edgesFrom, isFinal, isSettled, policyOf } from '../../machine.ts'
-import type { ClaimRun, Move, Release, Verdict } from '../../store.ts'
-import type { Cause, Edge } from '../../transition.ts'
-import type { Known, Model, Tally } from './model.ts'
-
-/** A move as the feed tells of it; `known` is the entity before it. */
-export interface MoveFact {
-  readonly record: MoveRecord
-  readonly known: Known
-  /** By hop; undefined where the machine has no such edge. */
-  readonly edges: readonly (Edge | undefined)[]
-  /** The move that was sent and whose record this is; null for what a claim or a respawn did. */
-  readonly move: Move | null
-  /** Who sent it. */
-  readonly sender: string | null
-  /** Whether anybody sent anything that can have made this record. */
-  readonly wasInvoked: boolean
-  readonly model: Model
-  readonly rules: WorkloadRules
-}
-
-/** Children that became visible with one commit of their source. */
-export interface FanOutFact {
-  readonly source: Known
-  readonly born: readonly number[]
-  readonly expected: readonly number[]
-}
-
-export interface ClaimFact {
-  readonly entity: Entity
-  readonly known: Known
-  readonly owner: string
-  readonly run: ClaimRun | null
-  readonly model: Model
-}
-
-export interface RowFact {
-  readonly row: Entity
-  readonly before: Entity
-  readonly known: Known
-  readonly model: Model
-  /** How its lease was ended without a move, if it was. */
-  readonly released: Release['kind'] | null
-  /** What was saved since the row was seen before, if anything. */
-  readonly saved: Move | null
-}
-
-export interface LaneFact {
-  readonly lane: Lane
-  readonly tally: Tally | undefined
-}
-
-export interface VerdictFact {
-  readonly move: Move
-  readonly verdict: Verdict
-  readonly known: Known | undefined
-  /** Its record was seen. */
-  readonly wasApplied: boolean
-}
-
-export interface WaitFact {
-  readonly entity: Entity
-  readonly waitedMs: number
-  readonly allowedMs: number
-}
-
-export interface HoldFact {
-  readonly entity: Holdable
-  readonly holdable: boolean
-  /** Those that stood all the time, and that whoever decided did not know of. */
-  readonly holds: readonly Hold[]
-  readonly labelNames: LabelNames
-  readonly now: number
-}
-
-export interface TimeFact {
-  readonly now: number
-  readonly before: number
-}
-
-export interface PoolFact {
-  readonly name: string
-  readonly max: number
-  readonly taken: number
-}
-
-/** What only the workload knows of its machines. */
-export interface WorkloadRules {
-  /** How many children an entity must have once it took this edge, by `machine edge`. */
-  readonly fanOuts: Readonly<Record<string, (data: unknown) => number>>
-  /** Edges that are taken once per generation, as `machine edge`. */
-  readonly joins: ReadonlySet<string>
-  /** Edges that no entity ever takes, as `machine edge`: failures of those who do nothing wrong. */
-  readonly never: ReadonlySet<string>
-  /** The most that may be taken of a pool. */
-  readonly pools: Readonly<Record<string, number>>
-  /** What an entity takes of a pool for as long as it is in one of these states. */
-  readonly shares: readonly {
-    readonly pool: string
-    readonly machine: string
-    readonly states: readonly string[]
-    readonly amount: (data: unknown) => number
-  }[]
-}
+import type { Move } from '../../store.ts'
+import type { Cause } from '../../transition.ts'
+import type {
+  ClaimFact,
+  FanOutFact,
+  HoldFact,
+  LaneFact,
+  MoveFact,
+  PoolFact,
+  RowFact,
+  TimeFact,
+  VerdictFact,
+  WaitFact,
+} from './facts.ts'
 
 /** Null: it holds. Otherwise what was seen instead. */
 type Check<Fact> = (fact: Fact) => string | null
@@ -153,7 +62,7 @@ const edgesByCause: Readonly<Record<string, readonly Cause[]>> = {
   respawn: ['action'],
 }
 
-/** The promises of the engine, each with the check that it is kept. Numbers as in docs/concepts/promises. */
+/** The promises of the engine, each with the check that it is kept. */
 export const invariants: readonly Invariant[] = [
   {
     name: 'G1 table',
@@ -164,14 +73,16 @@ export const invariants: readonly Invariant[] = [
       for (const [index, edge] of edges.entries()) {
         const { transition, from, to } = record.hops[index]!
         if (!edge) return `${transition} from ${from} to ${to} is no edge of the machine.`
-        if (!allowed.includes(edge.on)) return `${transition} is an edge on ${edge.on}, taken by a row of cause ${record.cause}.`
+        if (!allowed.includes(edge.on))
+          return `${transition} is an edge on ${edge.on}, taken by a row of cause ${record.cause}.`
       }
       return null
     },
   },
   {
     name: 'G2 chain',
-    sentence: 'Rows are numbered 1, 2, 3 without a gap; each begins in the state in which the one before ended, and so does each hop.',
+    sentence:
+      'Rows are numbered 1, 2, 3 without a gap; each begins in the state in which the one before ended, and so does each hop.',
     move({ record, known }) {
       if (record.seq !== known.seq + 1) return `Row ${record.seq} follows row ${known.seq}.`
       if (record.hops.length === 0) return 'A row without a hop.'
@@ -189,7 +100,8 @@ export const invariants: readonly Invariant[] = [
   },
   {
     name: 'G3 generations',
-    sentence: 'A settled state is entered once per generation and left by an action only, which raises the generation by one.',
+    sentence:
+      'A settled state is entered once per generation and left by an action only, which raises the generation by one.',
     move({ record, known, edges }) {
       let { generation, settledIn } = known
       for (const edge of edges) {
@@ -201,16 +113,21 @@ export const invariants: readonly Invariant[] = [
           generation += 1
         }
         if (!isSettled(known.machine, edge.to)) continue
-        if (settledIn === generation) return `It entered ${edge.to} in generation ${generation}, which had been settled before.`
+        if (settledIn === generation)
+          return `It entered ${edge.to} in generation ${generation}, which had been settled before.`
         settledIn = generation
       }
-      return record.generation === generation ? null : `The row is of generation ${record.generation}; it should be ${generation}.`
+      return record.generation === generation
+        ? null
+        : `The row is of generation ${record.generation}; it should be ${generation}.`
     },
-    row: ({ row, known }) => (row.settled === known.settled ? null : `The row says settled ${row.settled} in ${row.state}.`),
+    row: ({ row, known }) =>
+      row.settled === known.settled ? null : `The row says settled ${row.settled} in ${row.state}.`,
   },
   {
     name: 'G4 fence',
-    sentence: 'Every epoch of an entity is given out once; a lease holder moves with the epoch of its own claim, and no row bears an older one than the row before.',
+    sentence:
+      'Every epoch of an entity is given out once; a lease holder moves with the epoch of its own claim, and no row bears an older one than the row before.',
     claim({ entity, known, owner }) {
       const before = known.issued.get(entity.epoch)
       return before === undefined ? null : `Epoch ${entity.epoch} was given to ${before}, and now to ${owner}.`
@@ -218,25 +135,35 @@ export const invariants: readonly Invariant[] = [
     move({ record, known, move, sender }) {
       if (record.epoch < known.epoch) return `A row of epoch ${record.epoch} after one of epoch ${known.epoch}.`
       const holder = known.issued.get(record.epoch)
-      if (move?.by === 'lease') return holder === sender ? null : `${sender} moved it with epoch ${record.epoch}, which belongs to ${holder ?? 'nobody'}.`
+      if (move?.by === 'lease')
+        return holder === sender
+          ? null
+          : `${sender} moved it with epoch ${record.epoch}, which belongs to ${holder ?? 'nobody'}.`
       // A claim's own row is seen before its answer: then nobody is known to have the epoch yet.
-      return holder === undefined || record.cause === 'claim' ? null : `Epoch ${record.epoch} belonged to ${holder} when it was moved from outside.`
+      return holder === undefined || record.cause === 'claim'
+        ? null
+        : `Epoch ${record.epoch} belonged to ${holder} when it was moved from outside.`
     },
     row({ row, before, released }) {
       if (row.epoch < before.epoch) return `Its epoch fell from ${before.epoch} to ${row.epoch}.`
-      return released !== null && row.epoch === before.epoch ? `Its lease was ended (${released}), and its epoch is still ${row.epoch}.` : null
+      return released !== null && row.epoch === before.epoch
+        ? `Its lease was ended (${released}), and its epoch is still ${row.epoch}.`
+        : null
     },
   },
   {
     name: 'G5 lease',
-    sentence: 'Whoever has a lease waits to run and has a worker that is known; whatever is settled has neither lease nor timer, unless a person asked for more.',
+    sentence:
+      'Whoever has a lease waits to run and has a worker that is known; whatever is settled has neither lease nor timer, unless a person asked for more.',
     row({ row, known, model }) {
       const { owner, wait, settled, request } = row
       if (owner !== null && wait.for !== 'run') return `Worker ${owner} has it while it waits for ${wait.for}.`
       if (owner !== null && !model.workers.has(owner)) return `Worker ${owner}, which has it, is not there.`
       if (settled && request === null && owner !== null) return `Worker ${owner} has it although it is ${row.state}.`
-      if (settled && request === null && wait.for !== 'nothing' && wait.for !== 'purge') return `It is ${row.state} and waits for ${wait.for}.`
-      if (request !== null && isFinal(known.machine, row.state)) return `It is ${row.state}, which is final, and ${request.edge} is asked for.`
+      if (settled && request === null && wait.for !== 'nothing' && wait.for !== 'purge')
+        return `It is ${row.state} and waits for ${wait.for}.`
+      if (request !== null && isFinal(known.machine, row.state))
+        return `It is ${row.state}, which is final, and ${request.edge} is asked for.`
       return null
     },
   },
@@ -244,22 +171,28 @@ export const invariants: readonly Invariant[] = [
     name: 'G6 durability',
     sentence: 'What was acknowledged is there.',
     verdict({ move, verdict, wasApplied }) {
-      return verdict.kind === 'saved' && move.hops.length > 0 && !wasApplied ? 'It was answered saved, and there is no row.' : null
+      return verdict.kind === 'saved' && move.hops.length > 0 && wasApplied === 'no'
+        ? 'It was answered saved, and there is no row.'
+        : null
     },
   },
   {
     name: 'G7 no phantom',
     sentence: 'What is there was asked for; what was answered as not done is not there.',
     move: ({ record, wasInvoked }) => (wasInvoked ? null : `Nobody asked for ${JSON.stringify(record.hops)}.`),
-    verdict: ({ verdict, wasApplied }) => (verdict.kind !== 'saved' && wasApplied ? `It was answered ${verdict.kind}, and there is a row.` : null),
+    verdict: ({ verdict, wasApplied }) =>
+      verdict.kind !== 'saved' && wasApplied === 'yes' ? `It was answered ${verdict.kind}, and there is a row.` : null,
   },
   {
     name: 'G8 fan-out',
     sentence: 'Children appear with the commit of their source, all of them at once, numbered from 0 without a gap.',
-    fanOut({ born, expected }) {
+    fanOut({ born, expected, unopened }) {
+      if (unopened.length > 0) return `Spawned again, and not reopened: ${unopened.join(', ')}.`
       const missing = expected.filter((ordinal) => !born.includes(ordinal))
       const strange = born.filter((ordinal) => !expected.includes(ordinal))
-      return missing.length + strange.length === 0 ? null : `Missing are ${missing.join(', ') || 'none'}; not asked for were ${strange.join(', ') || 'none'}.`
+      return missing.length + strange.length === 0
+        ? null
+        : `Missing are ${missing.join(', ') || 'none'}; not asked for were ${strange.join(', ') || 'none'}.`
     },
     move({ record, known, model, move, rules }) {
       for (const { transition } of record.hops) {
@@ -276,7 +209,8 @@ export const invariants: readonly Invariant[] = [
   },
   {
     name: 'G9 conservation',
-    sentence: 'A lane counts exactly the children that are in it, state by state, and has woken its parent whenever it had to.',
+    sentence:
+      'A lane counts exactly the children that are in it, state by state, and has woken its parent whenever it had to.',
     lane({ lane, tally }) {
       if (!tally) return lane.total === 0 && lane.open === 0 ? null : `It counts ${lane.total}, and there are none.`
       const states = new Set([...Object.keys(lane.counts), ...tally.counts.keys()])
@@ -285,8 +219,11 @@ export const invariants: readonly Invariant[] = [
         const counted = tally.counts.get(state) ?? 0
         if (said !== counted) return `It says ${said} ${state}; there are ${counted}.`
       }
-      if (lane.parent !== null && lane.wake < tally.wakes) return `Its wake number is ${lane.wake}; it should have grown to ${tally.wakes}.`
-      return lane.total === tally.total && lane.open === tally.open ? null : `It says ${lane.open} open of ${lane.total}; there are ${tally.open} of ${tally.total}.`
+      if (lane.parent !== null && lane.wake < tally.wakes)
+        return `Its wake number is ${lane.wake}; it should have grown to ${tally.wakes}.`
+      return lane.total === tally.total && lane.open === tally.open
+        ? null
+        : `It says ${lane.open} open of ${lane.total}; there are ${tally.open} of ${tally.total}.`
     },
   },
   {
@@ -307,25 +244,31 @@ export const invariants: readonly Invariant[] = [
   },
   {
     name: 'G11 attempts',
-    sentence: 'A claim counts one attempt; no processor is run more often than its policy allows; whoever does nothing wrong never fails.',
+    sentence:
+      'A claim counts one attempt; no processor is run more often than its policy allows; whoever does nothing wrong never fails.',
     claim: ({ entity }) => (entity.attempts < 1 ? `A claim left ${entity.attempts} attempts.` : null),
     row({ row, before, released, saved }) {
       if (saved && isSeenAround(saved, before, row)) {
         const expected = attemptsAfter(before.attempts, saved)
-        if (row.attempts !== expected) return `It had ${before.attempts} attempts, of which it should ${saved.attempts}; it has ${row.attempts}, not ${expected}.`
+        if (row.attempts !== expected)
+          return `It had ${before.attempts} attempts, of which it should ${saved.attempts}; it has ${row.attempts}, not ${expected}.`
       }
       // Only where the row was last seen under the very lease that ended.
-      if (released === null || before.owner === null || row.owner !== null || row.epoch !== before.epoch + 1) return null
+      if (released === null || before.owner === null || row.owner !== null || row.epoch !== before.epoch + 1)
+        return null
       const counts = released === 'timed_out' || (released === 'dead' && row.suspect === 1)
       const expected = counts ? before.attempts : Math.max(0, before.attempts - 1)
-      return row.attempts === expected ? null : `Its lease ended (${released}) at ${before.attempts} attempts; it has ${row.attempts}, not ${expected}.`
+      return row.attempts === expected
+        ? null
+        : `Its lease ended (${released}) at ${before.attempts} attempts; it has ${row.attempts}, not ${expected}.`
     },
     move({ record, known, edges, rules }) {
       for (const edge of edges) {
         if (edge?.on === 'retry') known.retries += 1
         else if (edge && isProgress.has(edge.on)) known.retries = 0
         const { attemptsMax } = policyOf(known.machine, edge && claimPlan(known.machine, edge.from)?.processor)
-        if (known.retries >= attemptsMax) return `It is tried again for the ${known.retries}th time; ${attemptsMax} attempts were allowed.`
+        if (known.retries >= attemptsMax)
+          return `It is tried again for the ${known.retries}th time; ${attemptsMax} attempts were allowed.`
       }
       const hop = record.hops.find(({ transition }) => rules.never.has(`${known.machine.name} ${transition}`))
       return hop ? `It took ${hop.transition}: ${record.error}` : null
@@ -339,11 +282,13 @@ export const invariants: readonly Invariant[] = [
   {
     name: 'G13 bounded waiting',
     sentence: 'When nothing goes wrong, whoever could run is claimed within a bounded time.',
-    wait: ({ waitedMs, allowedMs }) => (waitedMs <= allowedMs ? null : `It waited ${waitedMs} ms; ${allowedMs} are allowed.`),
+    wait: ({ waitedMs, allowedMs }) =>
+      waitedMs <= allowedMs ? null : `It waited ${waitedMs} ms; ${allowedMs} are allowed.`,
   },
   {
     name: 'G14 no orphan',
-    sentence: 'Every open entity waits for something that its state has; a gate is passed only after it was opened; nothing is claimed that does not wait.',
+    sentence:
+      'Every open entity waits for something that its state has; a gate is passed only after it was opened; nothing is claimed that does not wait.',
     row({ row, known }) {
       if (row.settled && row.request === null) return null
       const { machine } = known
@@ -352,7 +297,10 @@ export const invariants: readonly Invariant[] = [
       switch (wait.for) {
         case 'run': {
           const edge = row.request?.edge
-          const runs = edge === undefined ? claimPlan(machine, state) !== null : machine.edges.some(({ name, from }) => name === edge && from === state)
+          const runs =
+            edge === undefined
+              ? claimPlan(machine, state) !== null
+              : machine.edges.some(({ name, from }) => name === edge && from === state)
           return runs ? null : `It waits to run${edge ? ` ${edge}` : ''} in ${state}, where nothing does.`
         }
         case 'children':
@@ -369,7 +317,9 @@ export const invariants: readonly Invariant[] = [
     },
     move({ edges, known, model }) {
       const gate = edges.find((edge) => edge?.on === 'gate')
-      return gate && !model.opened.has(`${known.parent}/${known.lane}`) ? `${gate.name} was passed, and the gate of ${known.lane} was never opened.` : null
+      return gate && !model.opened.has(`${known.parent}/${known.lane}`)
+        ? `${gate.name} was passed, and the gate of ${known.lane} was never opened.`
+        : null
     },
   },
   {
@@ -378,17 +328,23 @@ export const invariants: readonly Invariant[] = [
     move({ record, edges }) {
       if (record.cause === 'respawn' || !edges.some((edge) => edge?.on === 'action')) return null
       const { actor, role, reason, requestId } = record
-      const missing = Object.entries({ actor, role, reason, requestId }).filter(([, value]) => value === null).map(([name]) => name)
+      const missing = Object.entries({ actor, role, reason, requestId })
+        .filter(([, value]) => value === null)
+        .map(([name]) => name)
       return missing.length === 0 ? null : `${missing.join(', ')} missing.`
     },
   },
   {
     name: 'G16 orders',
-    sentence: 'What rests or was stopped under its parent is not started; what was stopped is not moved by whoever had it.',
+    sentence:
+      'What rests or was stopped under its parent is not started; what was stopped is not moved by whoever had it.',
     move({ record, known, move, model }) {
       const order = model.orderOver(known)
-      if (record.cause === 'claim' && order !== 'go') return `It was claimed, and its parent ${known.parent} has ordered ${order}.`
-      return move?.by === 'lease' && order === 'stop' ? `It was moved by its lease, and its parent ${known.parent} has ordered stop.` : null
+      if (record.cause === 'claim' && order !== 'go')
+        return `It was claimed, and its parent ${known.parent} has ordered ${order}.`
+      return move?.by === 'lease' && order === 'stop'
+        ? `It was moved by its lease, and its parent ${known.parent} has ordered stop.`
+        : null
     },
   },
   {
@@ -409,4 +365,35 @@ export const invariants: readonly Invariant[] = [
     sentence: 'The time of the store never steps back.',
     time: ({ now, before }) => (now >= before ? null : `It was ${before}, and is ${now}.`),
   },
+  {
+    name: 'G20 leftovers',
+    sentence:
+      'What a run wrote of its state ends with the state: whoever moves on begins without cursor, progress or request.',
+    row({ row, saved, before }) {
+      if (!saved || saved.hops.length === 0 || !isSeenAround(saved, before, row)) return null
+      if (row.checkpoint !== null) return `It has the cursor ${row.checkpoint.cursor} of the state before.`
+      if (row.progress !== null) return `It has the progress ${row.progress} of the state before.`
+      return row.request !== null && !saved.request
+        ? `It has the request ${row.request.edge} of the state before.`
+        : null
+    },
+  },
 ]
+
+/** What facts there are to judge. */
+export type Kind = Exclude<keyof Invariant, 'name' | 'sentence'>
+export type FactOf<K extends Kind> = Parameters<NonNullable<Invariant[K]>>[0]
+
+/** Asked for many thousand times a second: sorted once. */
+export const invariantsOf: Readonly<Record<Kind, readonly Invariant[]>> = {
+  move: invariants.filter(({ move }) => move),
+  fanOut: invariants.filter(({ fanOut }) => fanOut),
+  claim: invariants.filter(({ claim }) => claim),
+  row: invariants.filter(({ row }) => row),
+  lane: invariants.filter(({ lane }) => lane),
+  verdict: invariants.filter(({ verdict }) => verdict),
+  wait: invariants.filter(({ wait }) => wait),
+  hold: invariants.filter(({ hold }) => hold),
+  time: invariants.filter(({ time }) => time),
+  pool: invariants.filter(({ pool }) => pool),
+}

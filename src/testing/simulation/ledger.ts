@@ -19,9 +19,11 @@ export class Ledger {
       this.#complain('G12', `${deed} had the key ${known} and now ${idempotencyKey}.`)
     }
     const owner = this.#owners.get(idempotencyKey)
-    if (owner !== undefined && owner !== deed) this.#complain('G12', `${deed} and ${owner} share the key ${idempotencyKey}.`)
+    if (owner !== undefined && owner !== deed)
+      this.#complain('G12', `${deed} and ${owner} share the key ${idempotencyKey}.`)
     this.#keys.set(deed, idempotencyKey)
     this.#owners.set(idempotencyKey, deed)
-    if (attempt > attemptsMax) this.#complain('G11', `${deed} runs for the ${attempt}th time; ${attemptsMax} were allowed.`)
+    if (attempt > attemptsMax)
+      this.#complain('G11', `${deed} runs for the ${attempt}th time; ${attemptsMax} were allowed.`)
   }
 }

@@ -67,8 +67,8 @@ export class Model {
   readonly purging = new Set<EntityId>()
   /** How often each request of a person stands in the history of an entity, as `request of id`. */
   readonly requests = new Map<string, number>()
-  /** How often a join was passed, by entity, generation and edge. */
-  readonly joins = new Map<string, number>()
+  /** The joins that were passed, by entity, edge and generation. */
+  readonly joins = new Set<string>()
 
   constructor(machines: readonly Machine[]) {
     this.#machines = new Map(machines.map((machine) => [machine.name, machine]))
@@ -138,8 +138,22 @@ export class Model {
     const { id, parent, lane, source, ordinal, born } = row
     const settled = isSettled(machine, born)
     const known: Known = {
-      id, machine, parent, lane, source, ordinal, row, settled,
-      state: born, seq: 0, generation: 0, epoch: 0, issued: new Map(), settledIn: settled ? 0 : -1, claimed: null, retries: 0,
+      id,
+      machine,
+      parent,
+      lane,
+      source,
+      ordinal,
+      row,
+      settled,
+      state: born,
+      seq: 0,
+      generation: 0,
+      epoch: 0,
+      issued: new Map(),
+      settledIn: settled ? 0 : -1,
+      claimed: null,
+      retries: 0,
     }
     this.#known.set(id, known)
     this.#ids.push(id)

@@ -3,8 +3,9 @@ import { isSluiceError, messageOf } from '../../errors.ts'
 import type { Hold, HoldScope } from '../../hold.ts'
 import type { Faults } from './faults.ts'
 import type { Fleet } from './fleet.ts'
+import type { Complain } from './judge.ts'
 import type { Known } from './model.ts'
-import type { Complain, Observer } from './observer.ts'
+import type { Observer } from './observer.ts'
 import type { World } from './world.ts'
 
 /** What somebody asked for, and what became of it as far as he knows. */
@@ -38,21 +39,28 @@ export class Operator {
     const what = random.weighted({ act: 10, meddle: 6, flurry: 1, hold: 2, lift: 3, prioritise: 2, walk: 1 })
     switch (what) {
       case 'act':
-        return this.#act(this.#someone())
+        this.#act(this.#someone())
+        break
       case 'meddle':
-        return this.#act(this.#childOfSomeone())
+        this.#act(this.#childOfSomeone())
+        break
       case 'flurry':
-        return this.#flurry()
+        this.#flurry()
+        break
       case 'hold':
-        return this.#hold()
+        this.#hold()
+        break
       case 'lift':
-        return this.#lift()
+        this.#lift()
+        break
       case 'prioritise':
-        return this.#prioritise()
+        this.#prioritise()
+        break
       case 'walk':
-        return this.#walk()
+        this.#walk()
+        break
       default:
-        return what satisfies never
+        what satisfies never
     }
   }
 
@@ -65,9 +73,12 @@ export class Operator {
   check(): void {
     for (const { request, what, answer } of this.#asked) {
       const times = this.#observer.model.requests.get(request) ?? 0
-      if (answer === 'done' && times !== 1) this.#complain('G6 durability', `${what} was answered as done, and stands ${times} times in the history.`)
-      if (answer === 'refused' && times !== 0) this.#complain('G7 no phantom', `${what} was refused, and stands ${times} times in the history.`)
-      if (times > 1) this.#complain('G7 no phantom', `${what} was asked for once, and stands ${times} times in the history.`)
+      if (answer === 'done' && times !== 1)
+        this.#complain('G6 durability', `${what} was answered as done, and stands ${times} times in the history.`)
+      if (answer === 'refused' && times !== 0)
+        this.#complain('G7 no phantom', `${what} was refused, and stands ${times} times in the history.`)
+      if (times > 1)
+        this.#complain('G7 no phantom', `${what} was asked for once, and stands ${times} times in the history.`)
     }
   }
 
@@ -87,7 +98,9 @@ export class Operator {
     for (let tries = 0; tries < 8; tries++) {
       const parent = model.pick(this.#world.random)
       if (!parent || parent.settled) continue
-      const able = model.childrenOf(parent.id).filter(({ machine, state }) => machine.edges.some(({ on, from }) => on === 'action' && from === state))
+      const able = model
+        .childrenOf(parent.id)
+        .filter(({ machine, state }) => machine.edges.some(({ on, from }) => on === 'action' && from === state))
       if (able.length > 0) return this.#world.random.pick(able)
     }
     return undefined
@@ -107,14 +120,25 @@ export class Operator {
     const actions = known.machine.edges.filter((edge) => edge.on === 'action')
     const open = actions.filter((edge) => edge.from === known.state)
     // Mostly what could be done, now and then what cannot.
-    const edge = open.length > 0 && random.chance(0.9) ? random.pick(open) : actions.length > 0 ? random.pick(actions) : null
+    const edge =
+      open.length > 0 && random.chance(0.9) ? random.pick(open) : actions.length > 0 ? random.pick(actions) : null
     if (!edge) return
     this.#faults.count('act')
     const requestId = `request ${this.#asked.length + 1}`
-    const asked: Asked = { request: `${requestId} of ${known.id}`, what: `${requestId} (${edge.action} of ${known.machine.name} ${known.id})`, answer: 'unknown' }
+    const asked: Asked = {
+      request: `${requestId} of ${known.id}`,
+      what: `${requestId} (${edge.action} of ${known.machine.name} ${known.id})`,
+      answer: 'unknown',
+    }
     this.#asked.push(asked)
     host.engine.control
-      .act(known.id, edge.action, { actor: 'somebody', role: 'operator', reason: 'it seemed right', requestId, confirmed: true })
+      .act(known.id, edge.action, {
+        actor: 'somebody',
+        role: 'operator',
+        reason: 'it seemed right',
+        requestId,
+        confirmed: true,
+      })
       .then(
         ({ kind }) => {
           asked.answer = kind === 'done' ? 'done' : 'unknown'
@@ -126,7 +150,8 @@ export class Operator {
   /** Only a conflict says that nothing was done; whatever else went wrong may have gone wrong afterwards. */
   #refused(asked: Asked, error: unknown): void {
     if (isSluiceError(error, 'conflict')) asked.answer = 'refused'
-    else if (isSluiceError(error) && error.code !== 'not_found') this.#complain('operator', `${asked.what}: ${messageOf(error)}`)
+    else if (isSluiceError(error, 'invalid') || isSluiceError(error, 'unsupported'))
+      this.#complain('operator', `${asked.what}: ${messageOf(error)}`)
   }
 
   #hold(): void {
@@ -136,14 +161,17 @@ export class Operator {
     this.#faults.count('hold')
     const { random } = this.#world
     const until = random.chance(0.3) ? { until: this.#observer.storeTime() + random.between(100, 5_000) } : {}
-    host.engine.control.hold(this.#scope(known), { reason: 'let us wait', owner: 'somebody', ...until }).then((hold) => this.#holds.push(hold), ignore)
+    host.engine.control
+      .hold(this.#scope(known), { reason: 'let us wait', owner: 'somebody', ...until })
+      .then((hold) => this.#holds.push(hold), ignore)
   }
 
   #scope(known: Known): HoldScope {
     const { random } = this.#world
     const scopes: HoldScope[] = [{ entity: known.id }, { machine: known.machine.name, state: known.state }]
     if (known.parent !== null) scopes.push({ parent: known.parent })
-    if (known.machine.labels.includes('collection')) scopes.push({ label: { name: 'collection', value: random.pick(['a', 'b', 'c']) } })
+    if (known.machine.labels.includes('collection'))
+      scopes.push({ label: { name: 'collection', value: random.pick(['a', 'b', 'c']) } })
     return random.pick(scopes)
   }
 
@@ -176,7 +204,13 @@ export class Operator {
     const filter: { machine: string; parent?: EntityId } = { machine: known.machine.name }
     if (known.parent !== null) filter.parent = known.parent
     host.engine.control
-      .actOnMany(filter, edge.action, { confirm: true, confirmed: true, actor: 'somebody', role: 'operator', reason: 'all of them' })
+      .actOnMany(filter, edge.action, {
+        confirm: true,
+        confirmed: true,
+        actor: 'somebody',
+        role: 'operator',
+        reason: 'all of them',
+      })
       .catch(ignore)
   }
 }

@@ -1,7 +1,8 @@
 import type { Control, Explanation } from '../../control.ts'
 import type { Entity } from '../../entity.ts'
 import type { Store } from '../../store.ts'
-import type { Complain, Observer } from './observer.ts'
+import type { Complain } from './judge.ts'
+import type { Observer } from './observer.ts'
 import type { World } from './world.ts'
 
 /** Longer than any number of leases, backoffs, timers and retentions of the workload one after another. */
@@ -32,9 +33,8 @@ export class QuietPhase {
     const world = this.#world
     const deadline = world.now + quietMsMax
     const look = () => this.#observer.look()
-    this.#observer.allowedWaitMs = waitMsMax
     world.after(graceMs, { name: 'world', status: 'up', parked: [] }, 'grace is over', () => {
-      this.#observer.quietSince = this.#store.time()
+      this.#observer.quiet = { since: this.#store.time(), waitMsMax }
     })
     for (;;) {
       tidy()

@@ -1,11 +1,11 @@
 import { type Logger, pino } from 'pino'
-import { Engine } from '../../engine/engine.ts'
+import { Engine, type EngineOptions } from '../../engine/engine.ts'
 import { walkMachine } from '../../engine/walk.ts'
 import type { Implementation } from '../../implementation.ts'
 import type { Limits } from '../../limits.ts'
 import type { Machine } from '../../machine.ts'
+import { type MemoryStoreOptions, memoryStore } from '../../store/memory/index.ts'
 import type { Store } from '../../store.ts'
-import { memoryStore, type MemoryStoreOptions } from '../../store/memory/index.ts'
 import { drawRates, type FaultName, type FaultRates, Faults } from './faults.ts'
 import { Fleet, type FleetParts } from './fleet.ts'
 import type { Host } from './host.ts'
@@ -16,7 +16,7 @@ import { ProcessClock } from './process-clock.ts'
 import { QuietPhase } from './quiet-phase.ts'
 import { Submitter } from './submitter.ts'
 import { Violation } from './violation.ts'
-import { implementations, machines as workloadMachines, rules } from './workload/index.ts'
+import { implementations, rules, machines as workloadMachines } from './workload/index.ts'
 import { type Owner, World } from './world.ts'
 
 export interface SimulationOptions {
@@ -27,6 +27,8 @@ export interface SimulationOptions {
   readonly rates?: FaultRates
   /** A store to try; it must await `yields` as the memory store does, or not at all. */
   readonly store?: (options: MemoryStoreOptions) => Store
+  /** An engine to try. */
+  readonly engine?: (options: EngineOptions) => Engine
   /** What the engines log goes into the trace. */
   readonly verbose?: boolean
 }
@@ -93,7 +95,11 @@ class Simulation {
     this.#faults = new Faults(world.random, options.rates ?? drawRates(world.random))
     this.#storeClock = new ProcessClock(world, this.#outside, true)
     this.#ledger = new Ledger(complain)
-    this.#store = (options.store ?? memoryStore)({ clock: this.#storeClock, limits: simulationLimits, yields: () => this.#yields() })
+    this.#store = (options.store ?? memoryStore)({
+      clock: this.#storeClock,
+      limits: simulationLimits,
+      yields: () => this.#yields(),
+    })
     this.#observer = new Observer(world, this.#store, machines, rules, complain)
     this.#fleet = new Fleet(this.#fleetParts(), world.random.between(2, 4))
     this.#operator = new Operator(world, this.#faults, this.#fleet, this.#observer, complain)
@@ -124,7 +130,8 @@ class Simulation {
   }
 
   #fleetParts(): FleetParts {
-    const { options, world } = { options: this.#options, world: this.#world }
+    const options = this.#options
+    const world = this.#world
     const log = options.verbose ? traceLog(world) : pino({ level: 'silent' })
     return {
       world,
@@ -134,6 +141,7 @@ class Simulation {
       outside: this.#outside,
       limits: simulationLimits,
       log,
+      engine: options.engine ?? ((engineOptions) => new Engine(engineOptions)),
       implementations: (host) => this.#implementations(host),
     }
   }
@@ -231,8 +239,7 @@ class Simulation {
   }
 
   async #finalCheck(): Promise<void> {
-    await this.#observer.look()
-    await this.#observer.recount()
+    await this.#observer.lookAtAll()
     this.#operator.check()
     this.#submitter.check()
   }
@@ -271,5 +278,8 @@ const submitChance = 1 / 60
 const machines: readonly Machine[] = [...workloadMachines, walkMachine]
 
 function traceLog(world: World): Logger {
-  return pino({ level: 'debug', base: null, timestamp: false }, { write: (line: string) => world.trace.note(world.now, 'log', line.trim()) })
+  return pino(
+    { level: 'debug', base: null, timestamp: false },
+    { write: (line: string) => world.trace.note(world.now, 'log', 'says', () => line.trim()) },
+  )
 }

@@ -1,10 +1,8 @@
 import type { Signal, Store } from '../../store.ts'
+import type { Verb } from './calls.ts'
 import type { Faults } from './faults.ts'
 import type { Observer } from './observer.ts'
 import type { Owner, World } from './world.ts'
-
-/** The verbs that go over the wire. */
-export type Verb = Exclude<keyof Store, 'time' | 'signals' | 'heart' | 'close'>
 
 /**
  * One process's connection to the store. Every call and every answer is a callback of its own, so that anything may happen between them:
@@ -52,7 +50,8 @@ export class StoreLink implements Store {
   pools: Store['pools'] = (...given) => this.#call('pools', given, () => this.#store.pools(...given))
   workers: Store['workers'] = () => this.#call('workers', [], () => this.#store.workers())
   purge: Store['purge'] = (...given) => this.#call('purge', given, () => this.#store.purge(...given))
-  tombstones: Store['tombstones'] = (...given) => this.#call('tombstones', given, () => this.#store.tombstones(...given))
+  tombstones: Store['tombstones'] = (...given) =>
+    this.#call('tombstones', given, () => this.#store.tombstones(...given))
 
   async close(): Promise<void> {
     this.cut()
@@ -76,25 +75,31 @@ export class StoreLink implements Store {
   #call<Answer>(verb: Verb, given: readonly unknown[], act: () => Promise<Answer>): Promise<Answer> {
     const fault = this.#faults.call()
     return new Promise<Answer>((resolve, reject) => {
-      const lost = () => this.#reply(verb, () => reject(new Error(`simulated: the connection was lost during ${verb} (${fault})`)))
+      const lost = () =>
+        this.#reply(verb, () => reject(new Error(`simulated: the connection was lost during ${verb} (${fault})`)))
       if (fault === 'late') lost()
-      this.#world.after(this.#faults.latencyMs() + (fault === 'late' ? this.#world.random.below(300) : 0), this.#wire, verb, () => {
-        if (this.#owner.status === 'gone' && !this.#survives()) return
-        if (fault === 'before') return lost()
-        const call = this.#observer.begin(this.#owner, verb, given)
-        act().then(
-          (answer) => {
-            this.#observer.answered(call, answer)
-            if (fault === 'after') lost()
-            else if (fault === 'none') this.#reply(verb, () => resolve(answer))
-          },
-          (error: unknown) => {
-            this.#observer.refused(call, error)
-            if (fault === 'none') this.#reply(verb, () => reject(error))
-            else if (fault === 'after') lost()
-          },
-        )
-      })
+      this.#world.after(
+        this.#faults.latencyMs() + (fault === 'late' ? this.#world.random.below(300) : 0),
+        this.#wire,
+        verb,
+        () => {
+          if (this.#owner.status === 'gone' && !this.#survives()) return
+          if (fault === 'before') return lost()
+          const call = this.#observer.begin(this.#owner, verb, given)
+          act().then(
+            (answer) => {
+              this.#observer.answered(call, answer)
+              if (fault === 'after') lost()
+              else if (fault === 'none') this.#reply(verb, () => resolve(answer))
+            },
+            (error: unknown) => {
+              this.#observer.refused(call)
+              if (fault === 'none') this.#reply(verb, () => reject(error))
+              else if (fault === 'after') lost()
+            },
+          )
+        },
+      )
     })
   }
 

@@ -1,6 +1,7 @@
 import type { EntityId } from '../../entity.ts'
 import type { Fleet } from './fleet.ts'
-import type { Complain, Observer } from './observer.ts'
+import type { Complain } from './judge.ts'
+import type { Observer } from './observer.ts'
 import { drawWish, type Wish } from './workload/index.ts'
 import type { World } from './world.ts'
 
@@ -50,7 +51,8 @@ export class Submitter {
     for (const { wish, key, ids } of this.#submissions) {
       if (ids.size > 1) this.#complain('G7 no phantom', `${wish.machine} with ${key} is ${[...ids].join(' and ')}.`)
       for (const id of ids) {
-        if (!model.find(id) && !model.purged.has(id)) this.#complain('G6 durability', `${wish.machine} ${id} was acknowledged, and is not there.`)
+        if (!model.find(id) && !model.purged.has(id))
+          this.#complain('G6 durability', `${wish.machine} ${id} was acknowledged, and is not there.`)
       }
     }
   }

@@ -17,8 +17,12 @@ export interface Summary {
 }
 
 export function summarise(results: readonly SimulationResult[]): Summary {
-  const sum = (figure: (result: SimulationResult) => number): number => results.reduce((total, result) => total + figure(result), 0)
-  const faults = Object.fromEntries(faultNames.map((name) => [name, sum((result) => result.faults[name])])) as Record<FaultName, number>
+  const sum = (figure: (result: SimulationResult) => number): number =>
+    results.reduce((total, result) => total + figure(result), 0)
+  const faults = Object.fromEntries(faultNames.map((name) => [name, sum((result) => result.faults[name])])) as Record<
+    FaultName,
+    number
+  >
   return {
     seeds: results.length,
     steps: sum(({ steps }) => steps),

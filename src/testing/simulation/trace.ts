@@ -1,6 +1,9 @@
+/** Put into words only when somebody asks: most traces are never read. */
+type Detail = () => string
+
 /** What happened, for people (the last events) and for comparing two runs (a number over all of them). */
 export class Trace {
-  readonly #events: (readonly [at: number, who: string, what: string, detail: unknown])[] = []
+  readonly #events: (readonly [at: number, who: string, what: string, detail: Detail | null])[] = []
   readonly #kept: number
   #next = 0
   #hash = 0x811c9dc5
@@ -9,8 +12,7 @@ export class Trace {
     this.#kept = kept
   }
 
-  /** The detail is put into words only when somebody asks: most traces are never read. */
-  note(at: number, who: string, what: string, detail: unknown = null): void {
+  note(at: number, who: string, what: string, detail: Detail | null = null): void {
     this.#events[this.#next] = [at, who, what, detail]
     this.#next = (this.#next + 1) % this.#kept
     this.mix(at)
@@ -35,12 +37,8 @@ export class Trace {
   /** Oldest first. */
   lines(): readonly string[] {
     const events = [...this.#events.slice(this.#next), ...this.#events.slice(0, this.#next)]
-    return events.map(([at, who, what, detail]) => `${String(at).padStart(9)} ${who.padEnd(8)} ${what} ${textOf(detail)}`.trimEnd())
+    return events.map(([at, who, what, detail]) =>
+      `${String(at).padStart(9)} ${who.padEnd(8)} ${what} ${detail?.() ?? ''}`.trimEnd(),
+    )
   }
-}
-
-function textOf(detail: unknown): string {
-  if (detail === null) return ''
-  const text = typeof detail === 'string' ? detail : JSON.stringify(detail)
-  return text.length > 3000 ? `${text.slice(0, 3000)}…` : text
 }

@@ -6,7 +6,9 @@ export class Violation extends Error {
   readonly trace: readonly string[]
 
   constructor(seed: number, step: number, steps: number, invariant: string, message: string, trace: readonly string[]) {
-    super(`seed ${seed}, step ${step}: ${invariant}: ${message} Replay: npm run simulate -- --from ${seed} --seeds 1 --steps ${steps} --trace`)
+    super(
+      `seed ${seed}, step ${step}: ${invariant}: ${message} Replay: npm run simulate -- --from ${seed} --seeds 1 --steps ${steps} --trace`,
+    )
     this.name = 'Violation'
     this.seed = seed
     this.step = step

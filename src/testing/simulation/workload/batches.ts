@@ -70,7 +70,11 @@ export const batch = defineMachine({
   },
   data: batchData,
   labels: ['collection'],
-  policies: { expand: { ...quickPolicy, attemptsMax: 6 }, report: quickPolicy, retryFailed: { ...quickPolicy, attemptsMax: 6 } },
+  policies: {
+    expand: { ...quickPolicy, attemptsMax: 6 },
+    report: quickPolicy,
+    retryFailed: { ...quickPolicy, attemptsMax: 6 },
+  },
   watches: ['failed'],
 })
 
@@ -119,7 +123,9 @@ export function batches(stage: Stage): readonly Implementation[] {
           await perform(stage, context, 'work', 3)
           const { luck } = context.data
           if (luck === 'bad' || (luck === 'mixed' && random.chance(0.3))) return fail('bad luck')
-          return luck === 'mixed' && random.chance(0.2) ? retry('another try') : done(undefined, { records: 1 + random.below(5) })
+          return luck === 'mixed' && random.chance(0.2)
+            ? retry('another try')
+            : done(undefined, { records: 1 + random.below(5) })
         },
       },
     }),
@@ -174,7 +180,10 @@ async function expand(stage: Stage, context: Context<z.infer<typeof batchData>>)
   await perform(stage, context, 'expand', 6)
   if (context.attempt < 6 && stage.random.chance(0.1)) return overshoot(context)
   for (let ordinal = (context.cursor as number | null) ?? 0; ordinal < data.count; ordinal++) {
-    await context.spawn({ machine: 'piece', data: { collection: data.collection, luck: luckOf(context.entity.id, ordinal) } })
+    await context.spawn({
+      machine: 'piece',
+      data: { collection: data.collection, luck: luckOf(context.entity.id, ordinal) },
+    })
     if (data.checkpointEvery > 0 && (ordinal + 1) % data.checkpointEvery === 0) {
       await context.checkpoint(ordinal + 1)
       context.progress({ ordinal })

@@ -1,7 +1,7 @@
 import type { Implementation } from '../../../implementation.ts'
-import type { WorkloadRules } from '../invariants.ts'
-import type { Random } from '../random.ts'
 import type { Machine } from '../../../machine.ts'
+import type { WorkloadRules } from '../facts.ts'
+import type { Random } from '../random.ts'
 import { answer, batch, batches, piece, survey } from './batches.ts'
 import { alarm, diskPool, flaky, guarded, innocent, poison, poller, pooled, relay, singles } from './singles.ts'
 import type { Stage } from './stage.ts'
@@ -10,7 +10,20 @@ import { train, trains, wagon } from './trains.ts'
 export type { Stage } from './stage.ts'
 
 export const machines: readonly Machine[] = [
-  innocent, poison, relay, flaky, poller, alarm, guarded, pooled, piece, batch, answer, survey, wagon, train,
+  innocent,
+  poison,
+  relay,
+  flaky,
+  poller,
+  alarm,
+  guarded,
+  pooled,
+  piece,
+  batch,
+  answer,
+  survey,
+  wagon,
+  train,
 ] as readonly Machine[]
 
 /** Machines that together use everything the engine has, and what one may expect of them. */
@@ -28,7 +41,12 @@ export const rules: WorkloadRules = {
   },
   joins: new Set(['batch join', 'survey evaluate', 'train unload', 'train arrive']),
   never: new Set(['innocent fail', 'poison finish']),
-  pools: { [diskPool.pool]: diskPool.ceiling, 'run:pooled/download': 2, 'run:pooled/store/x': 1, 'run:pooled/store/y': 1 },
+  pools: {
+    [diskPool.pool]: diskPool.ceiling,
+    'run:pooled/download': 2,
+    'run:pooled/store/x': 1,
+    'run:pooled/store/y': 1,
+  },
   shares: [
     {
       pool: diskPool.pool,
@@ -51,7 +69,17 @@ const collections = ['a', 'b', 'c'] as const
 /** Something that somebody might submit. */
 export function drawWish(random: Random): Wish {
   const machine = random.weighted({
-    innocent: 8, relay: 5, flaky: 5, poller: 3, alarm: 2, guarded: 3, pooled: 4, poison: 1, batch: 3, survey: 2, train: 2,
+    innocent: 8,
+    relay: 5,
+    flaky: 5,
+    poller: 3,
+    alarm: 2,
+    guarded: 3,
+    pooled: 4,
+    poison: 1,
+    batch: 3,
+    survey: 2,
+    train: 2,
   })
   const priority = random.chance(0.2) ? random.between(-2, 2) : 0
   return { machine, priority, ...drawData(machine, random) }
@@ -66,7 +94,12 @@ function drawData(machine: string, random: Random): Pick<Wish, 'data' | 'state'>
       return { data: { owner: random.pick(['x', 'y']), size: random.between(1, 6) } }
     case 'batch':
       return {
-        data: { collection, count: random.pick([0, 1, 3, 7, 12]), checkpointEvery: random.pick([0, 1, 3]), strict: random.chance(0.3) },
+        data: {
+          collection,
+          count: random.pick([0, 1, 3, 7, 12]),
+          checkpointEvery: random.pick([0, 1, 3]),
+          strict: random.chance(0.3),
+        },
       }
     case 'survey':
       return { data: { count: random.pick([0, 1, 3, 6]) } }

@@ -82,7 +82,9 @@ export function trains(stage: Stage): readonly Implementation[] {
       },
       assigns: {
         // Its number is its own: it must not be taken for one of the wagons.
-        spawnLast: () => ({ spawn: [{ machine: 'wagon', lane: laneOf(stepsMax), ordinal: 1_000, data: { step: stepsMax, wide: false } }] }),
+        spawnLast: () => ({
+          spawn: [{ machine: 'wagon', lane: laneOf(stepsMax), ordinal: 1_000, data: { step: stepsMax, wide: false } }],
+        }),
         openNext: ({ data }) => ({ data: { ...data, step: data.step + 1 }, open: [laneOf(data.step + 1)] }),
       },
       processors: {
