@@ -19,6 +19,7 @@ export class Worker {
   /** By the place where the processor runs. */
   readonly #slots = new Map<string, Slots>()
   readonly #runByPlace = new Map<string, Run>()
+  #lastClaimed: { name: string; version: number; state: string; run: Run } | null = null
   readonly #running = new Map<number, Running>()
   #id: number | null = null
   #heart: Heart | null = null
@@ -225,9 +226,12 @@ export class Worker {
   }
 
   #runFor(entity: Entity): Run {
-    const run = this.#runByPlace.get(
-      placeOf({ name: entity.machine, version: entity.version }, entity.state, entity.request?.edge ?? null),
-    )
+    const { machine: name, version, state, request } = entity
+    // Most entities of a claim are alike: the place is named once for all of them.
+    const last = this.#lastClaimed
+    if (last && last.name === name && last.version === version && last.state === state && !request) return last.run
+    const run = this.#runByPlace.get(placeOf({ name, version }, state, request?.edge ?? null))
+    if (run && !request) this.#lastClaimed = { name, version, state, run }
     if (run) return run
     throw new SluiceError(
       'internal',
