@@ -1,6 +1,6 @@
 import { wayChecks } from './check-ways.ts'
 import { SluiceError } from './errors.ts'
-import { defaultLimits, type Limits } from './limits.ts'
+import { defaultLimits, type Limits, labelsMax } from './limits.ts'
 import type { Machine } from './machine.ts'
 import { edgeText, fault, listText, type MachineFault } from './machine-fault.ts'
 import type { Policy } from './policy.ts'
@@ -62,8 +62,6 @@ function* version(machine: Machine): Iterable<MachineFault> {
   if (Number.isSafeInteger(machine.version) && machine.version >= 1) return
   yield fault(machine, 'bad_version', `version is ${machine.version}, expected a whole number from 1 on; begin with 1`)
 }
-
-const labelsMax = 4
 
 function* labels(machine: Machine, { nameMax }: Pick<Limits, 'nameMax'>): Iterable<MachineFault> {
   const { labels } = machine

@@ -2,7 +2,12 @@ import { messageOf, SluiceError } from './errors.ts'
 import type { Facts, Implementation, View } from './implementation.ts'
 
 /** Judges named criteria, all of which must hold. Null: they do. Otherwise why not, in words. */
-export function judge(implementation: Implementation, names: readonly string[], entity: View, facts: Facts): string | null {
+export function judge(
+  implementation: Implementation,
+  names: readonly string[],
+  entity: View,
+  facts: Facts,
+): string | null {
   for (const name of names) {
     const criterion = implementation.criteria[name]
     if (!criterion) {

@@ -11,10 +11,38 @@ const at = 1_000_000
 
 function anEntity(state: string, changes: Partial<Entity> = {}): Entity {
   return {
-    id: 7, machine: 'm', version: 1, state, born: state, seq: 3, epoch: 5, generation: 0, settled: false, attempts: 1, suspect: 0,
-    parent: null, lane: 'm@1', source: null, ordinal: null, labels: [], priority: 0, data: '{}', wait: { for: 'nothing' },
-    request: null, owner: 1, stopped: false, checkpoint: null, progress: null, reason: null, sums: null, error: null, key: null,
-    createdAt: at - 1_000, createdBy: null, changedAt: at - 500, ...changes,
+    id: 7,
+    machine: 'm',
+    version: 1,
+    state,
+    born: state,
+    seq: 3,
+    epoch: 5,
+    generation: 0,
+    settled: false,
+    attempts: 1,
+    suspect: 0,
+    parent: null,
+    lane: 'm@1',
+    source: null,
+    ordinal: null,
+    labels: [],
+    priority: 0,
+    data: '{}',
+    wait: { for: 'nothing' },
+    request: null,
+    owner: 1,
+    stopped: false,
+    checkpoint: null,
+    progress: null,
+    reason: null,
+    sums: null,
+    error: null,
+    key: null,
+    createdAt: at - 1_000,
+    createdBy: null,
+    changedAt: at - 500,
+    ...changes,
   }
 }
 
@@ -24,7 +52,13 @@ function aLane(name: string, changes: Partial<Lane> = {}): Lane {
   return { ...emptyLane(7, name, 'item', 1, []), ...changes }
 }
 
-function decided(implementation: Implementation, entity: Entity, occurrence: Occurrence, more: Partial<Facts> = {}, attempts = 1) {
+function decided(
+  implementation: Implementation,
+  entity: Entity,
+  occurrence: Occurrence,
+  more: Partial<Facts> = {},
+  attempts = 1,
+) {
   return decide(implementation, entity, JSON.parse(entity.data), attempts, occurrence, { ...facts, ...more }, 100)
 }
 
@@ -33,7 +67,11 @@ const pathOf = (decision: { hops: readonly { transition: string; to: string }[] 
 
 describe('a processor returned', () => {
   const machine = defineMachine({
-    name: 'm', version: 1, initial: ['uploaded'], settled: ['stored', 'failed'], final: ['stored'],
+    name: 'm',
+    version: 1,
+    initial: ['uploaded'],
+    settled: ['stored', 'failed'],
+    final: ['stored'],
     states: { uploaded: 'u', checked: 'c', big: 'b', stored: 's', failed: 'f' },
     policies: { read: { attemptsMax: 3, backoff: { firstMs: 100, factor: 2, maxMs: 1_000, jitter: 0.5 } } },
     transitions: {
@@ -70,7 +108,11 @@ describe('a processor returned', () => {
   })
 
   test('an inline edge with a criterion is chosen by the data that the hop before left', () => {
-    const decision = decided(implementation, anEntity('uploaded'), { cause: 'done', edge: validate, data: { size: 11 } })
+    const decision = decided(implementation, anEntity('uploaded'), {
+      cause: 'done',
+      edge: validate,
+      data: { size: 11 },
+    })
     assert.equal(pathOf(decision), 'validate>checked set_aside>big')
   })
 
@@ -82,7 +124,13 @@ describe('a processor returned', () => {
   })
 
   test('a retry without an edge keeps the state and waits for the backoff', () => {
-    const decision = decided(implementation, anEntity('uploaded'), { cause: 'retry', error: 'busy', processor: 'read' }, {}, 2)
+    const decision = decided(
+      implementation,
+      anEntity('uploaded'),
+      { cause: 'retry', error: 'busy', processor: 'read' },
+      {},
+      2,
+    )
     assert.equal(decision.hops.length, 0)
     assert.deepEqual(decision.wait, { for: 'run', at: at + 200 })
     assert.equal(decision.error, 'busy')
@@ -90,12 +138,23 @@ describe('a processor returned', () => {
   })
 
   test('a retry with a delay of its own waits that long', () => {
-    const decision = decided(implementation, anEntity('uploaded'), { cause: 'retry', error: 'busy', delayMs: 7, processor: 'read' })
+    const decision = decided(implementation, anEntity('uploaded'), {
+      cause: 'retry',
+      error: 'busy',
+      delayMs: 7,
+      processor: 'read',
+    })
     assert.deepEqual(decision.wait, { for: 'run', at: at + 7 })
   })
 
   test('the last attempt that ends in an error fails', () => {
-    const decision = decided(implementation, anEntity('uploaded'), { cause: 'retry', error: 'busy', processor: 'read' }, {}, 3)
+    const decision = decided(
+      implementation,
+      anEntity('uploaded'),
+      { cause: 'retry', error: 'busy', processor: 'read' },
+      {},
+      3,
+    )
     assert.equal(pathOf(decision), 'fail>failed')
     assert.equal(decision.reason, 'busy')
   })
@@ -109,21 +168,38 @@ describe('a processor returned', () => {
   test('an action that is not there says which are', () => {
     assert.throws(
       () => decided(implementation, anEntity('big'), { cause: 'action', action: 'delete' }),
-      (error) => isSluiceError(error, 'conflict') && /is big; it cannot delete\. Allowed now: accept, drop\./.test(error.message),
+      (error) =>
+        isSluiceError(error, 'conflict') &&
+        /is big; it cannot delete\. Allowed now: accept, drop\./.test(error.message),
     )
   })
 
   test('an action whose criterion does not hold says why', () => {
     const entity = anEntity('big', { data: '{"size":1}' })
-    assert.throws(() => decided(implementation, entity, { cause: 'action', action: 'drop' }), /cannot drop now: isBig does not hold/)
+    assert.throws(
+      () => decided(implementation, entity, { cause: 'action', action: 'drop' }),
+      /cannot drop now: isBig does not hold/,
+    )
     const choices = actionsOf(implementation, entity, { size: 1 }, facts)
-    assert.deepEqual(choices.map((choice) => [choice.action, choice.refusal]), [['accept', null], ['drop', 'isBig does not hold']])
+    assert.deepEqual(
+      choices.map((choice) => [choice.action, choice.refusal]),
+      [
+        ['accept', null],
+        ['drop', 'isBig does not hold'],
+      ],
+    )
   })
 
   test('an edge is found by its action, and by the state it leads to', () => {
     const entity = anEntity('big', { data: '{"size":1}' })
-    assert.equal(pathOf(decided(implementation, entity, { cause: 'action', action: 'accept', to: 'checked' })), 'look_again>checked keep>stored')
-    assert.throws(() => decided(implementation, entity, { cause: 'action', action: 'accept', to: 'stored' }), /cannot accept to stored/)
+    assert.equal(
+      pathOf(decided(implementation, entity, { cause: 'action', action: 'accept', to: 'checked' })),
+      'look_again>checked keep>stored',
+    )
+    assert.throws(
+      () => decided(implementation, entity, { cause: 'action', action: 'accept', to: 'stored' }),
+      /cannot accept to stored/,
+    )
   })
 
   test('leaving a settled state begins a new generation without the old failure', () => {
@@ -143,7 +219,12 @@ describe('a processor returned', () => {
 
 describe('over children', () => {
   const machine = defineMachine({
-    name: 'm', version: 1, initial: ['one'], settled: ['done', 'failed'], final: ['done'], watches: ['failed'],
+    name: 'm',
+    version: 1,
+    initial: ['one'],
+    settled: ['done', 'failed'],
+    final: ['done'],
+    watches: ['failed'],
     states: { one: 'working', done: 'd', failed: 'f' },
     transitions: {
       give_up: { from: 'one', to: 'failed', on: 'children', when: 'anyFailed', children: 'rest' },
@@ -154,7 +235,8 @@ describe('over children', () => {
     },
   })
   const stepOf = (data: unknown) => (data as { step: number }).step
-  const openIn = (lanes: readonly Lane[] | null, step: number) => lanes?.find((lane) => lane.name === `${step}`)?.open ?? 0
+  const openIn = (lanes: readonly Lane[] | null, step: number) =>
+    lanes?.find((lane) => lane.name === `${step}`)?.open ?? 0
   const implementation = implement(machine, {
     criteria: {
       anyFailed: (_entity, { lanes }) => (lanes ?? []).some((lane) => (lane.counts.failed ?? 0) > 0),
@@ -174,7 +256,12 @@ describe('over children', () => {
   })
 
   test('all lanes empty: through to the end', () => {
-    const decision = decided(implementation, anEntity('one', { data: '{"step":1}' }), { cause: 'children' }, { lanes: [] })
+    const decision = decided(
+      implementation,
+      anEntity('one', { data: '{"step":1}' }),
+      { cause: 'children' },
+      { lanes: [] },
+    )
     assert.equal(decision.state, 'done')
     assert.equal(decision.hops.length, 5)
   })
@@ -206,7 +293,11 @@ describe('over children', () => {
 
 describe('edges whose processor must run first', () => {
   const machine = defineMachine({
-    name: 'm', version: 1, initial: ['open'], settled: ['closed', 'failed'], final: ['closed'],
+    name: 'm',
+    version: 1,
+    initial: ['open'],
+    settled: ['closed', 'failed'],
+    final: ['closed'],
     states: { open: 'o', closed: 'c', failed: 'f' },
     transitions: {
       close: { from: 'open', to: 'closed', on: 'children', processor: 'report' },
@@ -227,7 +318,15 @@ describe('edges whose processor must run first', () => {
   })
 
   test('what was requested is what runs', () => {
-    const request = { edge: 'mark_failed', actor: 'ann', role: null, reason: null, requestId: null, input: null, read: null }
+    const request = {
+      edge: 'mark_failed',
+      actor: 'ann',
+      role: null,
+      reason: null,
+      requestId: null,
+      input: null,
+      read: null,
+    }
     assert.equal(chooseRun(implementation, anEntity('open', { request }), {}, facts)?.name, 'mark_failed')
     assert.equal(chooseRun(implementation, anEntity('open'), {}, facts), null)
     assert.deepEqual(decideIdle(implementation, anEntity('open'), facts).wait, { for: 'children', at: null })
@@ -236,10 +335,21 @@ describe('edges whose processor must run first', () => {
 
 describe('what a state waits for', () => {
   const chunk = defineMachine({
-    name: 'chunk', version: 1, initial: ['ready', 'gate_waiting', 'poll_waiting'], settled: ['completed', 'failed'], final: ['completed'], parent: 'job',
+    name: 'chunk',
+    version: 1,
+    initial: ['ready', 'gate_waiting', 'poll_waiting'],
+    settled: ['completed', 'failed'],
+    final: ['completed'],
+    parent: 'job',
     states: {
-      ready: 'r', gate_waiting: 'g', poll_waiting: 'p', queued: 'q', in_progress: 'i', error: 'e',
-      completed: { purpose: 'c', retentionMs: 1_000 }, failed: 'f',
+      ready: 'r',
+      gate_waiting: 'g',
+      poll_waiting: 'p',
+      queued: 'q',
+      in_progress: 'i',
+      error: 'e',
+      completed: { purpose: 'c', retentionMs: 1_000 },
+      failed: 'f',
     },
     transitions: {
       open_gate: { from: 'gate_waiting', to: 'ready', on: 'gate' },
@@ -267,7 +377,12 @@ describe('what a state waits for', () => {
     const poll = decided(implementation, anEntity('in_progress'), { cause: 'poll', afterMs: 5 })
     assert.equal(poll.state, 'poll_waiting')
     assert.deepEqual(poll.wait, { for: 'run', at: at + 5 })
-    const retry = decided(implementation, anEntity('in_progress'), { cause: 'retry', error: 'x', delayMs: 9, processor: 'step' })
+    const retry = decided(implementation, anEntity('in_progress'), {
+      cause: 'retry',
+      error: 'x',
+      delayMs: 9,
+      processor: 'step',
+    })
     assert.equal(retry.state, 'error')
     assert.deepEqual(retry.wait, { for: 'run', at: at + 9 })
   })
@@ -275,12 +390,20 @@ describe('what a state waits for', () => {
 
 test('a machine that goes round in circles is stopped, loudly', () => {
   const machine = defineMachine({
-    name: 'm', version: 1, initial: ['a'], settled: ['b'], final: ['b'], states: { a: 'a', b: 'b' },
+    name: 'm',
+    version: 1,
+    initial: ['a'],
+    settled: ['b'],
+    final: ['b'],
+    states: { a: 'a', b: 'b' },
     transitions: {
       round: { from: 'a', to: 'a', on: 'children', when: 'always' },
       out: { from: 'a', to: 'b', on: 'action' },
     },
   })
   const implementation = implement(machine, { criteria: { always: () => true } })
-  assert.throws(() => decided(implementation, anEntity('a'), { cause: 'children' }, { lanes: [] }), /took 100 hops in one move/)
+  assert.throws(
+    () => decided(implementation, anEntity('a'), { cause: 'children' }, { lanes: [] }),
+    /took 100 hops in one move/,
+  )
 })

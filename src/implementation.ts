@@ -126,7 +126,9 @@ export interface Implementation {
   readonly assigns: Readonly<Record<string, Assign>>
 }
 
-type Bound<Names extends string, F> = [Names] extends [never] ? { readonly [name: string]: never } : Readonly<Record<Names, F>>
+type Bound<Names extends string, F> = [Names] extends [never]
+  ? { readonly [name: string]: never }
+  : Readonly<Record<Names, F>>
 
 type Optional<K extends string, Names extends string, F> = [Names] extends [never]
   ? { readonly [key in K]?: Bound<Names, F> }

@@ -67,3 +67,6 @@ export const defaultLimits: Limits = {
   drainMs: 20_000,
   ageingMs: 60_000,
 }
+
+/** How many fields of its data an entity shows as labels: each is a column, and an index, in SQL stores. */
+export const labelsMax = 4

@@ -1,11 +1,11 @@
 import type { EntityId, Wait } from '../../entity.ts'
 import { SluiceError } from '../../errors.ts'
+import { refusalOfPath } from '../../refusal.ts'
 import type { ClaimRequest, ClaimResult, ClaimRun } from '../../store.ts'
 import { suspectGroup } from '../../suspicion.ts'
 import { liveWorker } from './leases.ts'
 import type { Memory } from './memory.ts'
 import { compare, type Queue, type Standing } from './queue.ts'
-import { refusalOfPath } from './refusal.ts'
 import type { Row } from './rows.ts'
 import { letsThrough } from './waiting.ts'
 

@@ -1,3 +1,4 @@
+import { attemptsAfter } from '../../attempts.ts'
 import type { Entity, EntityId } from '../../entity.ts'
 import { SluiceError } from '../../errors.ts'
 import type { Move, Verdict } from '../../store.ts'
@@ -96,22 +97,6 @@ function changesOf(memory: Memory, row: Row, move: Move, now: number): Partial<E
     ...(move.reason !== undefined && { reason: row.lane && memory.lanes.reasonIn(row.lane, move.reason) }),
     ...(move.sums !== undefined && { sums: frozen(move.sums) }),
     ...(move.error !== undefined && { error: move.error }),
-  }
-}
-
-function attemptsAfter(attempts: number, move: Move): number {
-  switch (move.attempts) {
-    case 'reset':
-      // With the lease kept, the run of the next state has begun.
-      return move.keep ? 1 : 0
-    case 'one':
-      return 1
-    case 'back':
-      return Math.max(0, attempts - 1)
-    case 'stay':
-      return attempts
-    default:
-      return move.attempts satisfies never
   }
 }
 

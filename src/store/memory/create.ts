@@ -1,8 +1,8 @@
 import { SluiceError } from '../../errors.ts'
 import { keyPool } from '../../pool.ts'
+import { refusalOfBirth } from '../../refusal.ts'
 import type { Birth, CreateVerdict } from '../../store.ts'
 import type { Memory } from './memory.ts'
-import { refusalOfBirth } from './refusal.ts'
 
 export function checkCreate(memory: Memory, births: readonly Birth[]): void {
   const { createMax } = memory.limits

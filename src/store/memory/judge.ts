@@ -1,6 +1,6 @@
+import { refusalOfMove } from '../../refusal.ts'
 import type { Move, Verdict } from '../../store.ts'
 import type { Memory } from './memory.ts'
-import { refusalOfMove } from './refusal.ts'
 import type { Row } from './rows.ts'
 import { fullKey, refusalOfParents } from './spawn.ts'
 

@@ -1,5 +1,6 @@
 import type { EntityId } from '../../entity.ts'
 import { SluiceError } from '../../errors.ts'
+import { refusalOfMove } from '../../refusal.ts'
 import type { Move, Verdict } from '../../store.ts'
 import { Alike, isPlainMove } from './alike.ts'
 import { isRefusedFault } from './fault.ts'
@@ -7,7 +8,6 @@ import { idSet } from './id-set.ts'
 import { judge, saved } from './judge.ts'
 import type { Ledger } from './ledger.ts'
 import { move as apply } from './moving.ts'
-import { refusalOfMove } from './refusal.ts'
 import { type EntityRow, plainRowOf, rowOf, selectPlainRows, selectRowsWithoutData } from './row.ts'
 
 /** The moves one after another, each judged by what those before it left, in one transaction. */

@@ -1,11 +1,11 @@
 import { rootLane } from '../../entity.ts'
 import { SluiceError } from '../../errors.ts'
+import { refusalOfBirth } from '../../refusal.ts'
 import type { Birth, CreateVerdict } from '../../store.ts'
 import { bear, hintOfWait, rootDescent, rowOfBirth } from './births.ts'
 import { isRefusedFault } from './fault.ts'
 import type { LaneRow } from './lanes.ts'
 import type { Ledger } from './ledger.ts'
-import { refusalOfBirth } from './refusal.ts'
 
 export function create(ledger: Ledger, operation: string, births: readonly Birth[]): readonly CreateVerdict[] {
   const { createMax } = ledger.limits

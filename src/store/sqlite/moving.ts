@@ -1,3 +1,4 @@
+import { attemptsAfter } from '../../attempts.ts'
 import type { EntityId } from '../../entity.ts'
 import type { LaneStatus } from '../../lane.ts'
 import type { Move } from '../../store.ts'
@@ -89,22 +90,6 @@ function changeMore(row: EntityRow, { request, checkpoint, progress, error, wait
 function set<Name extends keyof More>(more: More, name: Name, value: More[Name] | null): void {
   if (value === null || value === undefined) delete more[name]
   else more[name] = value
-}
-
-function attemptsAfter(attempts: number, move: Move): number {
-  switch (move.attempts) {
-    case 'reset':
-      // With the lease kept, the run of the next state has begun.
-      return move.keep ? 1 : 0
-    case 'one':
-      return 1
-    case 'back':
-      return Math.max(0, attempts - 1)
-    case 'stay':
-      return attempts
-    default:
-      return move.attempts satisfies never
-  }
 }
 
 /** What decides where it stands. Labels do, for a hold may have put it aside for one. */

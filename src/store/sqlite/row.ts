@@ -306,9 +306,6 @@ export function setLabels(row: EntityRow, labels: readonly (string | null)[]): v
   row.label3 = labels[3] ?? null
 }
 
-/** Up to so many labels have a column. */
-export const labelsMax = 4
-
 export function sumsOf(row: EntityRow): Sums | null {
   return row.sums === null ? null : JSON.parse(row.sums)
 }
