@@ -77,7 +77,7 @@ export class Engine {
   async stop(): Promise<void> {
     if (this.#state !== 'started') return
     this.#state = 'stopped'
-    this.#sweeper.stop()
+    await this.#sweeper.stop()
     await this.#worker.stop()
     this.#unlisten()
     this.#services.completer.end()

@@ -256,8 +256,8 @@ function waiting(situation: Situation): Answer {
   const { wait } = entity
   if (wait.for === 'children') return children(entity, lanes, blocking, wait.at, now)
   if (wait.for === 'time') {
-    const sentence = `${nameIt(entity)} waits for its timer, at ${timeText(wait.at)}${wait.at > now ? ` (in ${durationText(wait.at - now)})` : ', which is due'}.`
-    return { kind: 'timer', sentence, facts: { at: wait.at } }
+    const sentence = `${nameIt(entity)} waits for its timer, at ${timeText(wait.at)}${wait.at > now ? ` (in ${durationText(wait.at - now)})` : ', which is due'}.${entity.error === null ? '' : notJudged(entity.error)}`
+    return { kind: 'timer', sentence, facts: { at: wait.at, error: entity.error } }
   }
   const open = openActions(actions)
   const refused = actions
@@ -273,6 +273,11 @@ function waiting(situation: Situation): Answer {
     sentence: `${nameIt(entity)} waits for a person; ${ask}.${why}`,
     facts: { actions: open, refused },
   }
+}
+
+/** A rule of its machine broke, or its move was refused: the engine tries again after a pause. */
+function notJudged(error: string): string {
+  return ` It could not be judged, and is judged again after a pause: ${error}`
 }
 
 function children(
@@ -291,10 +296,11 @@ function children(
     settled: total - open,
     at,
     due,
+    error: entity.error,
     blocking,
     lanes: lanes.map(({ name, total, open }) => ({ name, total, open })),
   }
-  const look = due ? ' It is due to be judged.' : ''
+  const look = entity.error === null ? (due ? ' It is due to be judged.' : '') : notJudged(entity.error)
   const sentence = `${nameIt(entity)} waits for its children: ${total - open} of ${total} are settled, ${open} ${open === 1 ? 'is' : 'are'} open${idsText(blocking)}.${look}`
   return { kind: 'children', sentence, facts }
 }

@@ -33,6 +33,8 @@ export function moveOf(
 ): Move {
   const { change } = decision
   const moved = decision.hops.length > 0
+  // A move leaves old errors behind; so does a judgement that was possible again.
+  const isFresh = moved || options.by === 'aside'
   const data = decision.data === undefined ? undefined : checkData(machine, decision.data)
   const keep = options.keep ?? false
   const goesOn = keep || decision.wait.for === 'run'
@@ -64,7 +66,7 @@ export function moveOf(
     reason: decision.reason === undefined ? undefined : cut(decision.reason, limits),
     sums: change.sums ? checkSums(change.sums) : undefined,
     error:
-      decision.error !== undefined ? cut(decision.error, limits) : moved && entity.error !== null ? null : undefined,
+      decision.error !== undefined ? cut(decision.error, limits) : isFresh && entity.error !== null ? null : undefined,
     children: options.children ?? none,
     staging: options.staging ?? 'none',
     spawned: options.spawned ?? 0,

@@ -15,6 +15,7 @@ export class Sweeper {
   readonly #onWork: () => void
   #state: 'idle' | 'sweeping' | 'ended' = 'idle'
   #sweeping = false
+  #current: Promise<void> | null = null
   #again = false
   #sweptAt = Number.NEGATIVE_INFINITY
   #buriedAt = Number.NEGATIVE_INFINITY
@@ -31,9 +32,11 @@ export class Sweeper {
     this.look()
   }
 
-  stop(): void {
+  /** Resolves when the sweep that is under way has ended: nobody asks the store for anything afterwards. */
+  async stop(): Promise<void> {
     this.#state = 'ended'
     this.#cancel()
+    await this.#current
   }
 
   /** Something may be due. Parents woken within `judgeMs` are judged together. */
@@ -43,8 +46,11 @@ export class Sweeper {
     this.#sweeping = true
     const { clock, limits } = this.#services
     const pauseMs = Math.max(0, this.#sweptAt + limits.judgeMs - clock.now())
-    if (pauseMs > 0) clock.after(pauseMs, () => void this.#sweep())
-    else clock.soon(() => void this.#sweep())
+    const sweep = () => {
+      if (this.#state === 'sweeping') this.#current = this.#sweep()
+    }
+    if (pauseMs > 0) clock.after(pauseMs, sweep)
+    else clock.soon(sweep)
   }
 
   /** Something of ours will be due at this time. */
@@ -111,30 +117,39 @@ export class Sweeper {
 
   async #move(entity: Entity, occurrence: Occurrence, lanes: readonly Lane[] | null): Promise<void> {
     const { completer, log } = this.#services
+    let message: string
     try {
       const verdict = await completer.commit(this.#decide(entity, occurrence, lanes))
       if (verdict.kind !== 'refused' && verdict.kind !== 'full') return
-      const message = verdict.kind === 'full' ? `${verdict.pool} is full.` : verdict.message
+      message = verdict.kind === 'full' ? `${verdict.pool} is full.` : verdict.message
       log.error({ entity: entity.id, machine: entity.machine }, `a ${occurrence.cause} edge was refused: ${message}`)
     } catch (error) {
+      message = messageOf(error)
       log.error(
-        { entity: entity.id, machine: entity.machine, error: messageOf(error) },
+        { entity: entity.id, machine: entity.machine, error: message },
         `a ${occurrence.cause} edge could not be decided`,
       )
     }
-    await this.#rest(entity, lanes)
+    await this.#rest(entity, lanes, message)
   }
 
   /**
-   * It is looked at again after a pause. The pause is written down: a rule that breaks for many must not fill every page of
+   * It is looked at again after a pause. The pause and its reason are written down: `explain` can name it, and a rule that breaks for many must not fill every page of
    * what is due, in any process, and keep all others from being looked at.
    */
-  async #rest(entity: Entity, lanes: readonly Lane[] | null): Promise<void> {
+  async #rest(entity: Entity, lanes: readonly Lane[] | null, message: string): Promise<void> {
     const { store, completer, limits, log } = this.#services
     const at = store.time() + 10 * limits.pollMs
     const wait: Wait = lanes ? { for: 'children', at } : { for: 'time', at }
     try {
-      await completer.commit({ ...asideOf(entity, {}), by: 'aside', keep: false, wait, read: readOf(lanes) })
+      await completer.commit({
+        ...asideOf(entity, {}),
+        by: 'aside',
+        keep: false,
+        wait,
+        read: readOf(lanes),
+        error: message,
+      })
     } catch (error) {
       log.debug({ entity: entity.id, error: messageOf(error) }, 'the pause was not saved')
     }

@@ -25,6 +25,7 @@ export class Worker {
   #heart: Heart | null = null
   #state: 'idle' | 'working' | 'draining' | 'ended' = 'idle'
   #claiming = false
+  #current: Promise<void> | null = null
   #again = false
   #cancelPoll = () => {}
   #cancelPatrol: (() => void) | null = null
@@ -76,7 +77,9 @@ export class Worker {
     this.#again = true
     if (this.#claiming || this.#state !== 'working') return
     this.#claiming = true
-    this.#services.clock.soon(() => void this.#claimAll())
+    this.#services.clock.soon(() => {
+      this.#current = this.#claimAll()
+    })
   }
 
   /** Some leases may have been ended from outside: whatever runs without one is aborted. */
@@ -89,6 +92,7 @@ export class Worker {
     if (this.#state !== 'working') return
     this.#state = 'draining'
     this.#cancelPoll()
+    await this.#current
     await this.#giveBack([...this.#slots.values()].flatMap((slots) => slots.queue))
     await this.#drained(this.#services.limits.drainMs)
     for (const running of this.#running.values())

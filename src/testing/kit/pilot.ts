@@ -65,7 +65,9 @@ export class Pilot {
       if (this.#fleet.up.length === 0) return
       const isIdle = await this.#fleet.isIdle()
       const next = isIdle ? await this.#nextPlanned(end, false) : clock.next
-      if (isIdle && next === null) return this.#assertDecided()
+      // Whatever is tried again after a pause because a rule broke would break again: it is named now.
+      if (isIdle && (next === null || this.#fleet.warnings.length > 0)) await this.#assertDecided()
+      if (isIdle && next === null) return
       if (steps >= stepsMax)
         throw await this.#stillMoving(
           `drain: after ${stepsMax} steps (${durationText(clock.now() - begin)} of virtual time)`,
@@ -143,7 +145,11 @@ export class Pilot {
       10,
       machines.map(({ name, version }) => rootLane(name, version)),
     )
-    const stuck = [...parents.map(({ entity }) => entity), ...timers]
+    const { entities } = await store.list({ settled: false, limit: this.#fleet.limits.pageMax })
+    const broken = entities.filter(
+      ({ wait, error }) => error !== null && (wait.for === 'children' || wait.for === 'time'),
+    )
+    const stuck = [...parents.map(({ entity }) => entity), ...timers, ...broken]
     if (stuck.length === 0) return
     const names = stuck.map((entity) => `${entity.machine} ${entity.id} (${entity.state})`).join(', ')
     throw new SluiceError('conflict', `drain: ${names} should move on, but cannot.${this.#warningText()}`, {

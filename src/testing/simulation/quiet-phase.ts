@@ -9,8 +9,8 @@ import type { World } from './world.ts'
 const quietMsMax = 120_000
 const stepsBetweenLooks = 250
 /** A process that crashed last is up again by then, and what it held is free. */
-const graceMs = 8_000
-const waitMsMax = 15_000
+const graceMs = 3_000
+const waitMsMax = 12_000
 
 /** What may be said of an entity at rest. */
 const rests: ReadonlySet<string> = new Set(['held', 'person', 'parent_ended', 'final', 'settled'])

@@ -98,7 +98,7 @@ function drawData(machine: string, random: Random): Pick<Wish, 'data' | 'state'>
           collection,
           count: random.pick([0, 1, 3, 7, 12]),
           checkpointEvery: random.pick([0, 1, 3]),
-          strict: random.chance(0.3),
+          strict: random.chance(0.4),
         },
       }
     case 'survey':
