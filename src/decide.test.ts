@@ -33,6 +33,7 @@ function anEntity(state: string, changes: Partial<Entity> = {}): Entity {
     request: null,
     owner: 1,
     stopped: false,
+    spawned: 0,
     checkpoint: null,
     progress: null,
     reason: null,

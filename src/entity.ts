@@ -71,6 +71,8 @@ export interface Entity {
   readonly owner: number | null
   /** Its lane was stopped: whatever runs it should end. */
   readonly stopped: boolean
+  /** How many ordinals its saved moves have spawned in this generation: the next child's ordinal, unless one is named. */
+  readonly spawned: number
   /** Where a long processor goes on after a crash: opaque JSON text, with the number of children it had spawned. */
   readonly checkpoint: Checkpoint | null
   /** What a running processor last said of itself: opaque JSON text. */

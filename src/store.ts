@@ -199,7 +199,7 @@ export interface Move {
   readonly children: readonly ChildBirth[]
   /** stage: the children stay unseen until published. publish: all staged so far appear too; staged ordinals ≥ spawned are dropped. */
   readonly staging: 'none' | 'stage' | 'publish'
-  /** How many ordinals the source has spawned in all; judged with `publish`. */
+  /** How many ordinals the source has spawned in all, in this generation: kept with the entity, and judged with `publish`. */
   readonly spawned: number
   /** Own lanes whose gate opens or shuts. A lane that is not there yet is made. */
   readonly opens: readonly string[]

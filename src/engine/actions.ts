@@ -137,13 +137,22 @@ function actionMove(
     input: input === null || input === undefined ? null : JSON.stringify(input),
     read: null,
   }
-  const children = childrenOf(registry, entity, decision.change.spawn, 0, facts.now, limits)
+  // Reopened, it counts anew, and finds the children of the generation before.
+  const spawned = decision.generation === entity.generation ? entity.spawned : 0
+  const children = childrenOf(registry, entity, decision.change.spawn, spawned, facts.now, limits)
   const move = moveOf(
     implementation.machine,
     entity,
     // An action that is asked for begins with fresh attempts: those before belong to other work.
     { ...decision, attempts: 'reset' },
-    { by: 'outside', actor, holds: null, children, spawned: children.length, ...(request ? { request } : {}) },
+    {
+      by: 'outside',
+      actor,
+      holds: null,
+      children,
+      spawned: spawned + children.length,
+      ...(request ? { request } : {}),
+    },
     limits,
   )
   return { move, requested: request?.edge ?? null }

@@ -52,7 +52,7 @@ export class ProcessorContext implements Context {
     this.lanes = lanes
     this.#settle = settle
     const { checkpoint, attempts, suspect } = running.entity
-    this.#spawned = checkpoint?.spawned ?? 0
+    this.#spawned = checkpoint?.spawned ?? running.entity.spawned
     this.#cursor = checkpoint?.cursor ? JSON.parse(checkpoint.cursor) : null
     // An earlier attempt may have staged children and died: what it left beyond this run's is dropped when published.
     this.#staged = checkpoint !== null || attempts > 1 || suspect > 0

@@ -52,7 +52,7 @@ export function detailOfTombstone(services: Services, tombstone: Tombstone): Det
     settled: true,
     purged: true,
     changedAt: purgedAt,
-    ...{ seq: 0, epoch: 0, generation: 0, attempts: 0, suspect: 0, priority: 0 },
+    ...{ seq: 0, epoch: 0, generation: 0, attempts: 0, suspect: 0, spawned: 0, priority: 0 },
     ...{ parent: null, source: null, ordinal: null, owner: null, request: null, progress: null, createdBy: null },
     ...{ reason: null, sums: null, error: null },
     lane: rootLane(machine, version),

@@ -331,7 +331,7 @@ export class Executor {
   #move(work: Work, decision: Decision, { keep, context, holds }: MoveParts): Move {
     const { registry, limits, store } = this.#services
     const { entity, run } = work.running
-    const spawned = context?.result() ?? nothingSpawned
+    const spawned = context?.result() ?? { ...nothingSpawned, spawned: entity.spawned }
     const children =
       decision.change.spawn.length === 0
         ? spawned.children
@@ -349,7 +349,7 @@ export class Executor {
         keep,
         children,
         staging: spawned.staging,
-        spawned: spawned.spawned,
+        spawned: spawned.spawned + decision.change.spawn.length,
         read: request?.read ?? null,
         holds,
         wrote: work.running.wrote,

@@ -42,7 +42,7 @@ const ready: Entity = {
   ...{ id: 42, machine: 'chunk', version: 2, state: 'ready', born: 'ready' },
   ...{ seq: 0, epoch: 0, generation: 0, settled: false, attempts: 0, suspect: 0, parent: 7, lane: 'step 10' },
   ...{ source: 7, ordinal: 0, labels: ['maps'], priority: 0, data: '{}', request: null, owner: null, stopped: false },
-  ...{ checkpoint: null, progress: null, reason: null, sums: null, error: null, key: null },
+  ...{ spawned: 0, checkpoint: null, progress: null, reason: null, sums: null, error: null, key: null },
   ...{ createdAt: now - 60_000, createdBy: null, changedAt: now - 60_000 },
   wait: { for: 'run', at: now - 5_000 },
 }

@@ -4,6 +4,7 @@ import { SluiceError } from '../errors.ts'
 import type { Limits } from '../limits.ts'
 import { claimPlan, type Machine } from '../machine.ts'
 import type { Sums } from '../outcome.ts'
+import { spawnedAfter } from '../spawned.ts'
 import { type Actor, type ChildBirth, type Move, nobody } from '../store.ts'
 import { checkData, checkLabels, checkPriority, dataText } from './births.ts'
 
@@ -175,6 +176,7 @@ export function afterMove(entity: Entity, move: Move): Entity {
     priority: move.priority ?? entity.priority,
     attempts: 1,
     suspect: 0,
+    spawned: spawnedAfter(entity.spawned, entity.generation, move),
     request: move.request === undefined ? entity.request : move.request,
     checkpoint: move.checkpoint === undefined ? entity.checkpoint : move.checkpoint,
     progress: move.progress === undefined ? entity.progress : move.progress,

@@ -184,7 +184,7 @@ export class Sweeper {
       input: null,
       read: decision.request.on === 'children' ? read : null,
     }
-    const children = childrenOf(registry, entity, decision.change.spawn, 0, facts.now, limits)
+    const children = childrenOf(registry, entity, decision.change.spawn, entity.spawned, facts.now, limits)
     return moveOf(
       implementation.machine,
       entity,
@@ -193,7 +193,7 @@ export class Sweeper {
         by: decision.hops.length > 0 ? 'outside' : 'aside',
         read,
         children,
-        spawned: children.length,
+        spawned: entity.spawned + children.length,
         actor: nobody,
         ...(request ? { request } : {}),
       },

@@ -76,6 +76,7 @@ export class Story {
       request: null,
       owner: null,
       stopped: false,
+      spawned: 0,
       checkpoint: null,
       progress: null,
       reason: null,

@@ -109,8 +109,8 @@ export const sqliteBugs: readonly Bug[] = [
     name: 'sqlite-claim-without-history',
     what: 'The hops that a claim takes are not in the history.',
     file: 'src/store/sqlite/claim.ts',
-    find: 'FROM entity WHERE id IN (SELECT value FROM json_each(?4))`',
-    replace: 'FROM entity WHERE id IN (SELECT value FROM json_each(?4)) AND FALSE`',
+    find: '?1, ?2, ?3 FROM entity WHERE',
+    replace: '?1, ?2, ?3 FROM entity WHERE FALSE AND',
     caughtBy: onSqlite('Proof', 'a claim raises the epoch by one; its hops are one move of cause claim'),
   },
   {

@@ -1,6 +1,7 @@
 import { attemptsAfter } from '../../attempts.ts'
 import type { Entity, EntityId } from '../../entity.ts'
 import { SluiceError } from '../../errors.ts'
+import { spawnedAfter } from '../../spawned.ts'
 import type { Move, Verdict } from '../../store.ts'
 import { frozen } from './frozen.ts'
 import { judge, saved } from './judge.ts'
@@ -87,6 +88,7 @@ function changesOf(memory: Memory, row: Row, move: Move, now: number): Partial<E
       seq: entity.seq + 1,
       changedAt: now,
     }),
+    spawned: spawnedAfter(entity.spawned, entity.generation, move),
     ...(move.data !== null && { data: move.data }),
     ...(move.labels !== null && { labels: frozen(move.labels) }),
     ...(move.priority !== null && { priority: move.priority }),

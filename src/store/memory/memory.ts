@@ -117,6 +117,7 @@ export class Memory {
       request: null,
       owner: null,
       stopped: false,
+      spawned: 0,
       checkpoint: null,
       progress: null,
       reason: birth.reason,

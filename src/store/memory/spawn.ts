@@ -68,6 +68,7 @@ function reopen(memory: Memory, row: Row, birth: ChildBirth, move: Move, now: nu
       seq: before.seq + 1,
       epoch: before.epoch + 1,
       generation: before.generation + 1,
+      spawned: 0,
       attempts: 0,
       suspect: 0,
       owner: null,

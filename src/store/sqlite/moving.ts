@@ -1,6 +1,7 @@
 import { attemptsAfter } from '../../attempts.ts'
 import type { EntityId } from '../../entity.ts'
 import type { LaneStatus } from '../../lane.ts'
+import { spawnedAfter } from '../../spawned.ts'
 import type { Move } from '../../store.ts'
 import { hintOfWait } from './births.ts'
 import { standings } from './lanes.ts'
@@ -53,6 +54,7 @@ export function move(ledger: Ledger, row: EntityRow, move: Move, now: number): r
 
 function change(ledger: Ledger, row: EntityRow, move: Move, now: number): void {
   const isMove = move.hops.length > 0
+  const spawned = spawnedAfter(moreOf(row).spawned ?? 0, row.generation, move)
   if (move.by === 'outside') row.epoch += 1
   row.attempts = attemptsAfter(row.attempts, move)
   // The holder of the lease is alive and has got somewhere: no suspicion is left. A checkpoint proves no such thing.
@@ -71,18 +73,19 @@ function change(ledger: Ledger, row: EntityRow, move: Move, now: number): void {
   }
   if (move.sums !== undefined) row.sums = move.sums === null ? null : JSON.stringify(move.sums)
   if (move.lanes !== null) row.standing = standings.indexOf(statusAfter[move.lanes])
-  changeMore(row, move)
+  changeMore(row, move, spawned)
 }
 
-function changeMore(row: EntityRow, { request, checkpoint, progress, error, wait }: Move): void {
+function changeMore(row: EntityRow, { request, checkpoint, progress, error, wait }: Move, spawned: number): void {
   const isWaitWithPool = wait !== null && wait.for === 'run' && wait.pool !== undefined
   const isTouched = request !== undefined || checkpoint !== undefined || progress !== undefined || error !== undefined
-  if (!isTouched && !isWaitWithPool && (row.more === null || wait === null)) return
+  if (!isTouched && !isWaitWithPool && spawned === 0 && (row.more === null || wait === null)) return
   const more: More = { ...moreOf(row) }
   if (request !== undefined) set(more, 'request', request)
   if (checkpoint !== undefined) set(more, 'checkpoint', checkpoint)
   if (progress !== undefined) set(more, 'progress', progress)
   if (error !== undefined) set(more, 'error', error)
+  set(more, 'spawned', spawned === 0 ? null : spawned)
   if (wait !== null) set(more, 'pool', wait.for === 'run' ? (wait.pool ?? null) : null)
   row.more = textOfMore(more)
 }

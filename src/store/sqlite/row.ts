@@ -200,6 +200,7 @@ export interface More {
   checkpoint?: Checkpoint
   progress?: string
   error?: string
+  spawned?: number
   /** The pool that its wait names. */
   pool?: string
 }
@@ -345,6 +346,7 @@ export function entityOf(row: EntityRow, lane: Lane, dictionary: Dictionary): En
     request: more.request ?? null,
     owner: ownerOf(row),
     stopped: lane.status === 'stopped',
+    spawned: more.spawned ?? 0,
     checkpoint: more.checkpoint ?? null,
     progress: more.progress ?? null,
     reason: row.reason,

@@ -43,6 +43,7 @@ export function create(tell: Tell): void {
       request: null,
       owner: null,
       stopped: false,
+      spawned: 0,
       checkpoint: null,
       progress: null,
       reason: 'gift',

@@ -23,6 +23,20 @@ async function seen(story: Story, source: Entity): Promise<readonly (readonly [n
 
 /** A fan-out is all or nothing, and may be written again from the start without a second copy. */
 export function spawning(tell: Tell): void {
+  tell('a source counts the ordinals of its saved moves, in each generation anew', async (story) => {
+    let source = await aSource(story)
+    source = await stage(story, source, someChildren(source, 2))
+    assert.equal(source.spawned, 0, 'what is staged may be written again')
+    source = await story.saved(aMove(source, { state: 'one', keep: true, staging: 'publish', spawned: 2 }))
+    assert.equal(source.spawned, 2)
+    source = await story.saved(aMove(source, { state: 'two', keep: true, children: [aChild(source, 2)], spawned: 3 }))
+    assert.equal(source.spawned, 3)
+    source = await story.saved(aMove(source, { state: 'three', keep: true }))
+    assert.equal(source.spawned, 3, 'a move that spawns nothing leaves it')
+    source = await story.saved(aMove(source, { generation: source.generation + 1, wait: waitForNothing }))
+    assert.equal(source.spawned, 0)
+  })
+
   tell('children appear with the commit of their source', async (story) => {
     const source = await aSource(story)
     story.clock.advance(5)
@@ -62,6 +76,7 @@ export function spawning(tell: Tell): void {
       request: null,
       owner: null,
       stopped: false,
+      spawned: 0,
       checkpoint: null,
       progress: null,
       reason: null,
