@@ -159,8 +159,11 @@ export function batches(stage: Stage): readonly Implementation[] {
       processors: {
         ask: async (context) => {
           await perform(stage, context, 'ask', 6)
+          // Asked again in the same generation, it asks the same: it says so by naming the ordinals.
           const children: Child[] = Array.from({ length: context.data.count }, (_, ordinal) =>
-            ordinal % 3 === 2 ? { machine: 'answer', data: null, state: 'given' } : { machine: 'answer', data: null },
+            ordinal % 3 === 2
+              ? { machine: 'answer', data: null, ordinal, state: 'given' }
+              : { machine: 'answer', data: null, ordinal },
           )
           await context.spawn(children)
         },
