@@ -34,3 +34,11 @@ export function watchMemory(): () => number {
     return Math.max(peak, process.memoryUsage.rss()) / 2 ** 20
   }
 }
+
+/** The middle one: a machine that is busy for a moment moves neither figure far. */
+export function median(values: readonly number[]): number {
+  return percentile(
+    [...values].sort((one, other) => one - other),
+    0.5,
+  )
+}
