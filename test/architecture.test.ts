@@ -5,6 +5,7 @@ import {
   clockComplaints,
   cycles,
   dependencyComplaints,
+  doorComplaints,
   type Exception,
   fetchComplaints,
   importsOf,
@@ -53,6 +54,7 @@ describe('the repository keeps its rules', () => {
   test('time and chance come from the clock', () => assert.deepEqual(clockComplaints(sources, clockExceptions), []))
   test('a thread is found in dist/ too', () => assert.deepEqual(threadComplaints(sources), []))
   test('root and engine fetch nothing', () => assert.deepEqual(fetchComplaints(sources), []))
+  test('state is written by create, claim, commit and purge alone', () => assert.deepEqual(doorComplaints(sources), []))
   test('no enum, no any', () => assert.deepEqual(wordComplaints(sources), []))
   test('files are kebab-case and named after a noun', () => assert.deepEqual(nameComplaints(sources), []))
   test(`no source is longer than ${linesMax} lines`, () => assert.deepEqual(lengthComplaints(sources), []))
@@ -281,6 +283,22 @@ describe('a rule complains', () => {
       fetchComplaints([source('src/http/a.ts', 'await fetch(url)'), source('src/a.ts', 'row.fetch(1)')]),
       [],
     )
+  })
+
+  test('when state is written past the door', () => {
+    const said = (path: string, sql: string) => doorComplaints([source(path, `run(\`${sql}\`)`)])
+    for (const sql of [
+      'UPDATE entity SET line = 1, state = 2 WHERE id = 3',
+      'update entity set state=2',
+      'INSERT INTO history (entity) VALUES (1)',
+      'DELETE FROM entity WHERE id = 1',
+      'UPDATE entity SET $' + '{columns} WHERE id = 1',
+    ]) {
+      assert.equal(said('src/store/sqlite/leases.ts', sql).length, 1, sql)
+      assert.deepEqual(said('src/store/sqlite/alike.ts', sql), [])
+    }
+    assert.deepEqual(said('src/store/sqlite/leases.ts', 'UPDATE entity SET epoch = epoch + 1'), [])
+    assert.equal(doorComplaints(sources.filter(({ path }) => !path.includes('sqlite'))).length, 0)
   })
 
   test('when a source says enum or any', () => {

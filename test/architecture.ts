@@ -334,6 +334,31 @@ export function wordComplaints(sources: readonly Source[]): readonly string[] {
   })
 }
 
+// ---- Where state is written ----
+
+/** The files of SQL stores that change state or history, and the verb of the port that each of them serves. */
+const doors: Readonly<Record<string, string>> = {
+  'src/store/sqlite/births.ts': 'create, and children in commit',
+  'src/store/sqlite/claim.ts': 'claim',
+  'src/store/sqlite/alike.ts': 'commit',
+  'src/store/sqlite/row-writing.ts': 'commit',
+  'src/store/sqlite/removal.ts': 'purge',
+}
+
+/** Statements that make, remove or move an entity, or write its history. */
+const changesState =
+  /\b(insert\s+into|delete\s+from)\s+(entity|history)\b|\bupdate\s+history\b|\bupdate\s+entity\s+set\s+([\s\S]*\bstate\s*=|\$\{|$)/i
+
+/** State has one door: create, claim, commit and purge of a store. */
+export function doorComplaints(sources: readonly Source[]): readonly string[] {
+  return sources
+    .filter(({ path }) => path.startsWith('src/') && !isTest(path) && !(path in doors))
+    .filter((source) =>
+      tokensOf(source).some(({ type, value }) => /String|Template/.test(type) && changesState.test(value)),
+    )
+    .map(({ path }) => `${path} writes state or history: only a store's create, claim, commit and purge do.`)
+}
+
 // ---- How a source is named and how long it is ----
 
 const emptyNames = ['util', 'utils', 'helper', 'helpers', 'common', 'types', 'misc', 'shared']
