@@ -1,49 +1,10 @@
 /**
  * npm start [-- --store FILE --parcels N]: a batch of parcels on the embedded store. Some have no address and fail; the batch closes with
- * a truthful count all the same. Kill it with Ctrl-C and start it again: it goes on where it was.
+ * a truthful count all the same. Kill it in the middle and start it again: the old delivery is finished, and a new one begins.
  */
 import { parseArgs } from 'node:util'
-import { defineMachine, done, fail, implement, openSluice, retry } from 'sluice'
-import { z } from 'zod'
-
-const delivery = defineMachine({
-  name: 'delivery',
-  version: 1,
-  initial: ['packing'],
-  settled: ['delivered', 'partly_delivered', 'failed'],
-  final: ['delivered', 'partly_delivered', 'failed'],
-  data: z.object({ parcels: z.number().int().positive() }),
-  states: {
-    packing: 'Parcels are being packed.',
-    on_the_road: 'Parcels are on their way.',
-    delivered: 'All arrived.',
-    partly_delivered: 'Some did not arrive.',
-    failed: 'Nothing was packed.',
-  },
-  transitions: {
-    pack: { from: 'packing', to: 'on_the_road', on: 'done', processor: 'pack' },
-    fail: { from: 'packing', to: 'failed', on: 'fail' },
-    close_partly: { from: 'on_the_road', to: 'partly_delivered', on: 'children', when: 'someFailed' },
-    close: { from: 'on_the_road', to: 'delivered', on: 'children' },
-  },
-})
-
-const parcel = defineMachine({
-  name: 'parcel',
-  version: 1,
-  parent: 'delivery',
-  initial: ['packed'],
-  settled: ['arrived', 'lost'],
-  final: ['arrived'],
-  data: z.object({ number: z.number(), address: z.string().nullable() }),
-  states: { packed: 'Waits for a driver.', arrived: 'Handed over.', lost: 'Could not be delivered.' },
-  transitions: {
-    drive: { from: 'packed', to: 'arrived', on: 'done', processor: 'drive' },
-    lose: { from: 'packed', to: 'lost', on: 'fail' },
-    look_again: { from: 'lost', to: 'packed', on: 'action' },
-  },
-  policies: { drive: { backoff: { firstMs: 20, factor: 2, maxMs: 100, jitter: 0.5 } } },
-})
+import { done, errorStatus, fail, implement, isSluiceError, messageOf, openSluice, retry, type Sluice } from 'sluice'
+import { delivery, parcel } from './machines.ts'
 
 const implementations = [
   implement(delivery, {
@@ -77,24 +38,42 @@ const implementations = [
   }),
 ]
 
-const { values } = parseArgs({
-  options: { store: { type: 'string', default: './sluice.db' }, parcels: { type: 'string', default: '20000' } },
-})
-const sluice = await openSluice({ store: values.store, implementations })
-const { id } = await sluice.submit('delivery', { parcels: Number(values.parcels) })
-console.log(`Delivery ${id} of ${values.parcels} parcels, stored in ${values.store}.`)
-while (!(await sluice.settled(id, 200))) {
-  const { state, percent, ratePerSecond, etaMs } = await sluice.progress(id)
-  const rate = ratePerSecond === null ? '' : `, ${Math.round(ratePerSecond).toLocaleString('en')} parcels/s`
-  const eta = etaMs === null ? '' : `, ${(etaMs / 1_000).toFixed(1)} s to go`
-  console.log(`  ${state}: ${percent.toFixed(0).padStart(3)} %${rate}${eta}`)
+try {
+  await run()
+} catch (error) {
+  // Whoever mistyped an option, or named a file that cannot be opened, reads one sentence and no stack trace.
+  console.error(messageOf(error))
+  process.exitCode = isSluiceError(error) ? errorStatus[error.code].exit : 2
 }
-const { state, counts, reasons } = await sluice.progress(id)
-console.log(`It is ${state}:`, counts, 'because of', reasons)
-for (const event of await sluice.history(id))
-  console.log(`  ${new Date(event.at).toISOString()}  ${event.from ?? '·'} → ${event.to}  (${event.transition})`)
-console.log((await sluice.explain(id)).sentence)
-await sluice.stop()
+
+async function run(): Promise<void> {
+  const { values } = parseArgs({
+    options: { store: { type: 'string', default: './sluice.db' }, parcels: { type: 'string', default: '20000' } },
+  })
+  const sluice = await openSluice({ store: values.store, implementations })
+  try {
+    await deliver(sluice, Number(values.parcels), values.store)
+  } finally {
+    await sluice.stop()
+  }
+}
+
+async function deliver(sluice: Sluice, parcels: number, file: string): Promise<void> {
+  const { id } = await sluice.submit('delivery', { parcels })
+  console.log(`Delivery ${id} of ${parcels} parcels, stored in ${file}.`)
+  while (!(await sluice.settled(id, 200))) {
+    const { state, percent, ratePerSecond, etaMs } = await sluice.progress(id)
+    const rate = ratePerSecond === null ? '' : `, ${Math.round(ratePerSecond).toLocaleString('en')} parcels/s`
+    const eta = etaMs === null ? '' : `, ${(etaMs / 1_000).toFixed(1)} s to go`
+    console.log(`  ${state}: ${percent.toFixed(0).padStart(3)} %${rate}${eta}`)
+  }
+  const { state, counts, reasons } = await sluice.progress(id)
+  console.log(`It is ${state}:`, counts, 'because of', reasons)
+  for (const { at, from, to, transition } of await sluice.history(id)) {
+    console.log(`  ${new Date(at).toISOString()}  ${from ?? '·'} → ${to}  (${transition})`)
+  }
+  console.log((await sluice.explain(id)).sentence)
+}
 
 function addressOf(number: number): string | null {
   return number % 500 === 499 ? null : `${number} Canal Street`

@@ -13,6 +13,18 @@ export interface Clock {
   random(): number
 }
 
+/** The last moment that a date can name. No time in a store is later. */
+export const timeMax = 8.64e15
+
+export function isTime(time: unknown): time is number {
+  return Number.isSafeInteger(time) && (time as number) >= 0 && (time as number) <= timeMax
+}
+
+/** A moment so much later: a whole number, and never beyond the last one. */
+export function timeAfter(now: number, delayMs: number): number {
+  return Math.min(timeMax, Math.ceil(now + delayMs))
+}
+
 /** setTimeout fires at once above this delay, so longer waits are cut and asked for again by their owner. */
 export const delayMsMax = 2 ** 31 - 1
 

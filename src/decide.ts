@@ -1,3 +1,4 @@
+import { timeAfter } from './clock.ts'
 import { judge } from './criterion.ts'
 import type { Entity, Wait } from './entity.ts'
 import { SluiceError } from './errors.ts'
@@ -90,7 +91,7 @@ export function decide(
       return afterRetry(path, occurrence, attempts)
     case 'poll':
       path.put(occurrence.data)
-      return path.follow('poll', facts.now + occurrence.afterMs, 'back')
+      return path.follow('poll', timeAfter(facts.now, occurrence.afterMs), 'back')
     case 'fail':
       path.put(occurrence.data)
       return afterFail(path, occurrence.reason, occurrence.error)
@@ -156,7 +157,7 @@ function afterRetry(path: Path, occurrence: Extract<Occurrence, { cause: 'retry'
   if (attempts >= policy.attemptsMax) return afterFail(path, occurrence.error, occurrence.error)
   path.error = occurrence.error
   const delayMs = occurrence.delayMs ?? backoffMs(policy.backoff, attempts, path.facts.random)
-  return path.follow('retry', path.facts.now + delayMs, 'stay')
+  return path.follow('retry', timeAfter(path.facts.now, delayMs), 'stay')
 }
 
 function afterFail(path: Path, reason: string, error: string | null): Decision {
@@ -344,7 +345,7 @@ class Path {
   idle(): Decision {
     const { now } = this.facts
     const deadlines = edgesFrom(this.machine, this.state, 'time')
-      .map((edge) => this.entity.changedAt + (edge.afterMs ?? 0))
+      .map((edge) => timeAfter(this.entity.changedAt, edge.afterMs ?? 0))
       .filter((at) => at > now)
     const at = deadlines.length > 0 ? Math.min(...deadlines) : null
     const waitsForChildren = edgesFrom(this.machine, this.state, 'children').length > 0
@@ -390,16 +391,17 @@ class Path {
 export function waitIn(machine: Machine, state: string, isRoot: boolean, now: number): Wait {
   if (isSettled(machine, state)) {
     const retentionMs = machine.states[state]?.retentionMs ?? null
-    return retentionMs !== null && isRoot ? { for: 'purge', at: now + retentionMs } : { for: 'nothing' }
+    return retentionMs !== null && isRoot ? { for: 'purge', at: timeAfter(now, retentionMs) } : { for: 'nothing' }
   }
   const plan = claimPlan(machine, state)
   if (plan) {
     const timer = plan.hops.length > 0 ? edgesFrom(machine, state, 'time')[0] : undefined
-    const at = timer && plan.hops[0]?.transition === timer.name ? now + (timer.afterMs ?? 0) : now
+    const at = timer && plan.hops[0]?.transition === timer.name ? timeAfter(now, timer.afterMs ?? 0) : now
     return plan.gated ? { for: 'run', at, gated: true } : { for: 'run', at }
   }
   if (edgesFrom(machine, state, 'children').length > 0) return { for: 'children', at: now }
   const timers = edgesFrom(machine, state, 'time')
-  if (timers.length > 0) return { for: 'time', at: now + Math.min(...timers.map((edge) => edge.afterMs ?? 0)) }
+  if (timers.length > 0)
+    return { for: 'time', at: timeAfter(now, Math.min(...timers.map((edge) => edge.afterMs ?? 0))) }
   return { for: 'nothing' }
 }

@@ -143,7 +143,7 @@ export function implement<D, P extends string, C extends string, A extends strin
   machine: Machine<D, P, C, A>,
   bindings: Bindings<D, P, C, A>,
 ): Implementation {
-  const bound = bindings as {
+  const bound = (bindings ?? {}) as {
     processors?: Record<string, Processor>
     criteria?: Record<string, Criterion>
     assigns?: Record<string, Assign>

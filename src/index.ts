@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import type { Control } from './control.ts'
 import { Engine, type EngineOptions } from './engine/engine.ts'
+import { SluiceError } from './errors.ts'
 import type { Store } from './store.ts'
 
 export { assertMachine, checkMachine } from './check-machine.ts'
@@ -53,13 +54,15 @@ export interface Sluice extends Control {
 
 /** Opens the store, starts an engine on it, and gives the control over it. */
 export async function openSluice(options: SluiceOptions): Promise<Sluice> {
-  const { store: given = './sluice.db', ...rest } = options
+  const { store: given = './sluice.db', ...rest } = options ?? {}
+  if (given === '') throw new SluiceError('invalid', 'The store needs a file name; it was empty.')
   const store = typeof given === 'string' ? await openFile(given, rest) : given
-  const engine = new Engine({ ...rest, store, host: hostname(), pid: process.pid })
+  let engine: Engine
   const close = async () => {
     if (store !== given) await store.close()
   }
   try {
+    engine = new Engine({ ...rest, store, host: hostname(), pid: process.pid })
     await engine.start()
   } catch (error) {
     // Whoever could not start leaves nothing open behind.

@@ -1,3 +1,5 @@
+import { SluiceError } from './errors.ts'
+
 /**
  * Everything has a limit. Each is passed explicitly to whoever keeps it; a user may set any of them.
  */
@@ -70,3 +72,20 @@ export const defaultLimits: Limits = {
 
 /** How many fields of its data an entity shows as labels: each is a column, and an index, in SQL stores. */
 export const labelsMax = 4
+
+/** The defaults with what a user gave; anything that makes no sense is refused, all of it at once. */
+export function limitsOf(given: Partial<Limits> = {}): Limits {
+  const limits = {
+    ...defaultLimits,
+    ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
+  }
+  const faults = Object.entries(limits).flatMap(([name, value]) => {
+    if (!Object.hasOwn(defaultLimits, name)) return [`there is no limit ${name}`]
+    return Number.isFinite(value) && value > 0 ? [] : [`${name} must be a number above 0; it was ${value}`]
+  })
+  if (limits.renewMs >= limits.leaseMs) {
+    faults.push(`renewMs (${limits.renewMs}) must be less than leaseMs (${limits.leaseMs}), or every lease is lost`)
+  }
+  if (faults.length > 0) throw new SluiceError('invalid', `The limits do not fit: ${faults.join('; ')}.`, { faults })
+  return limits
+}

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { z } from 'zod'
+import { checkDeclaration } from './declaration.ts'
 import { SluiceError } from './errors.ts'
 import { defaultPolicy, type Policy } from './policy.ts'
 import type { Cause, Edge, Hop, TransitionDeclaration } from './transition.ts'
@@ -89,6 +90,7 @@ export function defineMachine<const S extends string, const T extends Transition
   NamesOf<T, 'when' | 'ensure'> | NamesOf<T, 'when'> | NamesOf<T, 'ensure'>,
   NamesOf<T, 'assign'>
 > {
+  checkDeclaration(declaration)
   const edges = Object.entries(declaration.transitions as Transitions<string>).flatMap(([name, transition]) =>
     listOf(transition.from).map((from) => edgeOf(name, from, transition)),
   )

@@ -1,3 +1,4 @@
+import { timeMax } from './clock.ts'
 import type { Wait } from './entity.ts'
 import type { Limits } from './limits.ts'
 import { labelsMax } from './limits.ts'
@@ -78,8 +79,12 @@ function refusalOfData(data: string, { dataBytesMax }: Limits): string | null {
 }
 
 function refusalOfWait(wait: Wait): string | null {
-  if (wait.for === 'nothing' || wait.at === null || Number.isFinite(wait.at)) return null
-  return `The time to wait for (${wait.for}) must be a number; it was ${wait.at}.`
+  if (wait.for === 'nothing' || wait.at === null || isMoment(wait.at)) return null
+  return `The time to wait for (${wait.for}) must be a number of milliseconds up to ${timeMax}; it was ${wait.at}.`
+}
+
+function isMoment(at: number): boolean {
+  return Number.isFinite(at) && Math.abs(at) <= timeMax
 }
 
 function refusalOfLabels(labels: readonly (string | null)[]): string | null {

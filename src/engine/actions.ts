@@ -1,12 +1,12 @@
 import { decide } from '../decide.ts'
 import type { Entity, Request } from '../entity.ts'
-import { isSluiceError, messageOf, SluiceError } from '../errors.ts'
+import { type ErrorCode, isSluiceError, messageOf, SluiceError } from '../errors.ts'
 import type { Facts } from '../implementation.ts'
 import type { Lane } from '../lane.ts'
 import { edgeNamed } from '../machine.ts'
 import type { Actor, Move } from '../store.ts'
 import type { Edge } from '../transition.ts'
-import { childrenOf } from './births.ts'
+import { childrenOf, jsonText } from './births.ts'
 import { moveOf } from './moves.ts'
 import type { Services } from './services.ts'
 
@@ -16,7 +16,7 @@ export type ActionResult =
   /** A processor runs first; the entity is not there yet. */
   | { readonly kind: 'requested'; readonly id: number; readonly edge: string }
   /** Not allowed from its state, or not now: the message says what is. */
-  | { readonly kind: 'refused'; readonly id: number; readonly message: string }
+  | { readonly kind: 'refused'; readonly id: number; readonly message: string; readonly code?: ErrorCode }
   /** Something else moved it first, again and again. */
   | { readonly kind: 'stale'; readonly id: number; readonly message: string }
 
@@ -68,7 +68,7 @@ async function actOnOne(
     const message = isSluiceError(error)
       ? messageOf(error)
       : `${entity.machine} ${id}: the rules of ${action} broke: ${messageOf(error)}`
-    return { kind: 'refused', id, message }
+    return { kind: 'refused', id, message, ...(isSluiceError(error) ? { code: error.code } : {}) }
   }
   const verdict = await services.completer.commit(move)
   switch (verdict.kind) {
@@ -134,7 +134,7 @@ function actionMove(
     role: actor.role,
     reason: actor.reason,
     requestId: actor.requestId,
-    input: input === null || input === undefined ? null : JSON.stringify(input),
+    input: input === null || input === undefined ? null : jsonText(input, 'The input', limits),
     read: null,
   }
   // Reopened, it counts anew, and finds the children of the generation before.

@@ -1,6 +1,7 @@
+import { isTime, timeMax } from '../clock.ts'
 import { waitIn } from '../decide.ts'
 import type { Entity } from '../entity.ts'
-import { SluiceError } from '../errors.ts'
+import { messageOf, SluiceError } from '../errors.ts'
 import type { Child } from '../implementation.ts'
 import type { Limits } from '../limits.ts'
 import { edgesFrom, isSettled, labelsOf, type Machine } from '../machine.ts'
@@ -38,7 +39,7 @@ export function birthOf(machine: Machine, wish: Wish, isRoot: boolean, now: numb
     data: dataText(machine, data, limits),
     labels: checkLabels(machine, data, limits),
     priority: checkPriority(wish.priority ?? 0),
-    wait: wish.at !== undefined && wait.for === 'run' ? { ...wait, at: wish.at } : wait,
+    wait: wish.at !== undefined && wait.for === 'run' ? { ...wait, at: checkTime(wish.at) } : wait,
     reason: wish.reason === undefined ? null : wish.reason.slice(0, limits.reasonMax),
     sums: null,
     key: checkKey(wish.key, limits),
@@ -118,16 +119,34 @@ export function checkData(machine: Machine, data: unknown): unknown {
 }
 
 export function dataText(machine: Machine, data: unknown, limits: Limits): string {
-  const text = JSON.stringify(data ?? null)
-  if (text === undefined) {
-    throw new SluiceError('invalid', `Data of ${machine.name} cannot be written as JSON.`, { machine: machine.name })
+  return jsonText(data, `Data of ${machine.name}`, limits)
+}
+
+/** A time that somebody names. */
+export function checkTime(at: number): number {
+  if (isTime(at)) return at
+  throw new SluiceError(
+    'invalid',
+    `A time must be a whole number of milliseconds since 1970, up to ${timeMax}; it was ${at}.`,
+    { at },
+  )
+}
+
+/** Whatever somebody hands over to be kept, as JSON within the limit. */
+export function jsonText(value: unknown, what: string, limits: Limits): string {
+  let text: string | undefined
+  try {
+    text = JSON.stringify(value ?? null)
+  } catch (error) {
+    throw new SluiceError('invalid', `${what} cannot be written as JSON: ${messageOf(error)}`, { what }, error)
   }
+  if (text === undefined) throw new SluiceError('invalid', `${what} cannot be written as JSON.`, { what })
   // Most texts are far below the limit: only those that could exceed it are measured in bytes.
   if (text.length * 3 > limits.dataBytesMax && Buffer.byteLength(text) > limits.dataBytesMax) {
     throw new SluiceError(
       'invalid',
-      `Data of ${machine.name} has ${Buffer.byteLength(text)} bytes; at most ${limits.dataBytesMax} are kept. Store it elsewhere and keep a reference.`,
-      { machine: machine.name, bytes: Buffer.byteLength(text), bytesMax: limits.dataBytesMax },
+      `${what} has ${Buffer.byteLength(text)} bytes; at most ${limits.dataBytesMax} are kept. Store it elsewhere and keep a reference.`,
+      { what, bytes: Buffer.byteLength(text), bytesMax: limits.dataBytesMax },
     )
   }
   return text
@@ -164,6 +183,10 @@ export function checkPriority(priority: number): number {
 
 function checkKey(key: string | undefined, limits: Limits): string | null {
   if (key === undefined) return null
-  if (key.length > 0 && key.length <= limits.nameMax) return key
-  throw new SluiceError('invalid', `A key has 1 to ${limits.nameMax} characters; this one has ${key.length}.`, { key })
+  if (typeof key === 'string' && key.length > 0 && key.length <= limits.nameMax) return key
+  throw new SluiceError(
+    'invalid',
+    `A key is a text of 1 to ${limits.nameMax} characters; it was ${JSON.stringify(key).slice(0, 80)}.`,
+    { key },
+  )
 }

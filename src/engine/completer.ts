@@ -49,6 +49,11 @@ export class Completer {
   /** Nothing is sent again from now on: what has no answer yet is unknown to whoever waits for it, neither done nor not done. */
   end(): void {
     this.#ended = true
+    for (const listener of this.#listeners) listener([])
+  }
+
+  get isEnded(): boolean {
+    return this.#ended
   }
 
   async #run(): Promise<void> {

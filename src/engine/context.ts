@@ -7,7 +7,7 @@ import type { Lane } from '../lane.ts'
 import type { ChildBirth } from '../store.ts'
 import type { Edge } from '../transition.ts'
 import { actOn } from './actions.ts'
-import { childOf } from './births.ts'
+import { childOf, jsonText } from './births.ts'
 import { asideOf } from './moves.ts'
 import type { Running } from './running.ts'
 import type { Services } from './services.ts'
@@ -139,7 +139,7 @@ export class ProcessorContext implements Context {
   }
 
   async #checkpoint(cursor: unknown): Promise<void> {
-    const text = JSON.stringify(cursor ?? null)
+    const text = jsonText(cursor, 'A checkpoint', this.#services.limits)
     await this.#write({ cursor: text, spawned: this.#spawned })
     this.#cursor = cursor
   }
@@ -181,7 +181,7 @@ export class ProcessorContext implements Context {
 
   /** The last word counts: while one is being written, later ones replace each other. */
   #report(value: unknown): void {
-    this.#progress = JSON.stringify(value ?? null)
+    this.#progress = jsonText(value, 'Progress', this.#services.limits)
     if (this.#saying) return
     this.#saying = true
     void this.#say()

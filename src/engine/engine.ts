@@ -1,8 +1,9 @@
 import { type Logger, pino } from 'pino'
 import { type Clock, systemClock } from '../clock.ts'
 import type { Control } from '../control.ts'
+import { SluiceError } from '../errors.ts'
 import type { Implementation } from '../implementation.ts'
-import { defaultLimits, type Limits } from '../limits.ts'
+import { type Limits, limitsOf } from '../limits.ts'
 import type { Signal, Store } from '../store.ts'
 import { Completer } from './completer.ts'
 import { LocalControl } from './local-control.ts'
@@ -38,7 +39,10 @@ export class Engine {
 
   constructor(options: EngineOptions) {
     const clock = options.clock ?? systemClock()
-    const limits = { ...defaultLimits, ...options.limits }
+    const limits = limitsOf(options.limits)
+    if (!Array.isArray(options.implementations)) {
+      throw new SluiceError('invalid', 'An engine needs its implementations: a list of what implement() returned.')
+    }
     const registry = new Registry([...options.implementations, walkImplementation(() => this.#services)])
     const name = `${options.name ?? 'engine'}-${token(clock)}`
     const completer = new Completer(options.store, clock, limits, name, (move) => this.#expect(move.wait))

@@ -1,3 +1,4 @@
+import { isTime } from '../clock.ts'
 import type { HoldOptions } from '../control.ts'
 import { SluiceError } from '../errors.ts'
 import type { Hold, HoldScope } from '../hold.ts'
@@ -21,7 +22,7 @@ function checkHold(
   scope: HoldScope,
   options: HoldOptions,
 ): Extract<HoldChange, { set: HoldScope }> {
-  const { reason, owner, until } = options
+  const { reason = '', owner = '', until } = options ?? {}
   const fault = (message: string, detail: Readonly<Record<string, unknown>>) =>
     new SluiceError('invalid', message, detail)
   const { machine, state, parent, entity, label } = scope
@@ -42,10 +43,13 @@ function checkHold(
   if (owner.trim() === '' || owner.length > limits.nameMax) {
     throw fault(`A hold needs an owner of 1 to ${limits.nameMax} characters: somebody will ask whose it is.`, { owner })
   }
-  if (until !== undefined && !(Number.isFinite(until) && until > store.time())) {
-    throw fault(`A hold ends in the future; ${until} is past. Leave the time out for a hold that is ended by hand.`, {
-      until,
-    })
+  if (until !== undefined && !(isTime(until) && until > store.time())) {
+    throw fault(
+      `A hold ends in the future, at a time in whole milliseconds since 1970; it was ${until}. Leave the time out for a hold that is ended by hand.`,
+      {
+        until,
+      },
+    )
   }
   return { set: scope, reason, owner, until: until ?? null }
 }

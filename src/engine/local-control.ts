@@ -181,7 +181,7 @@ export class LocalControl implements Control {
         case 'requested':
           return { id, kind: 'requested', state: result.edge }
         case 'refused':
-          throw new SluiceError('conflict', result.message, { id, action })
+          throw new SluiceError(result.code ?? 'conflict', result.message, { id, action })
         default:
         // Stale: it is read again, for its warnings and its seq may be others now.
       }

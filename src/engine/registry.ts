@@ -34,7 +34,9 @@ export class Registry {
       assertMachine(machine)
       const name = nameOf(machine.name, machine.version)
       if (this.#byVersion.has(name)) {
-        throw new SluiceError('invalid', `Machine ${name} is given twice; give each version once.`, { machine: name })
+        const why =
+          machine.name === 'walk' ? "walk is the engine's own machine; choose another name" : 'give each version once'
+        throw new SluiceError('invalid', `Machine ${name} is given twice; ${why}.`, { machine: name })
       }
       this.#byVersion.set(name, implementation)
       const newest = this.#newest.get(machine.name)

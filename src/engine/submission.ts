@@ -45,20 +45,11 @@ export class Submission {
     const { registry, store, limits } = this.#services
     const implementation = version === undefined ? registry.newest(machine) : registry.get(machine, version)
     const now = store.time()
-    if (actor !== undefined && actor.length > limits.nameMax) {
-      throw new SluiceError(
-        'invalid',
-        `An actor's name has at most ${limits.nameMax} characters; this one has ${actor.length}.`,
-        { actor },
-      )
+    if (actor !== undefined && (typeof actor !== 'string' || actor.length > limits.nameMax)) {
+      throw new SluiceError('invalid', `An actor's name is a text of at most ${limits.nameMax} characters.`, { actor })
     }
     return items.map((item, row) => {
       try {
-        if (item.at !== undefined && !Number.isFinite(item.at)) {
-          throw new SluiceError('invalid', `The time to begin must be a number of milliseconds; it was ${item.at}.`, {
-            at: item.at,
-          })
-        }
         return birthOf(
           implementation.machine,
           { ...item, ...(actor === undefined ? {} : { createdBy: actor }) },

@@ -3,6 +3,7 @@ import type { EntityId } from '../entity.ts'
 import { eventsOf } from '../event.ts'
 import type { EventPage } from '../store.ts'
 import type { Bell } from './bell.ts'
+import { checkId } from './filter.ts'
 import type { Services } from './services.ts'
 
 /** Beyond the end of every feed: reading from there gives the position of the end. */
@@ -13,6 +14,7 @@ const theEnd = Number.MAX_SAFE_INTEGER
  * up here. Signals say when to look; a poll is the safety net under lost ones.
  */
 export function watching(services: Services, bell: Bell, options: WatchOptions): AsyncIterable<Change> {
+  if (options.after !== undefined) checkId(options.after, 'after')
   // From now on: from the moment of the call, not from when the first change is asked for.
   const begin = options.after === undefined ? positionOf(services) : Promise.resolve(options.after)
   // Whoever reads gets the error; whoever never does has lost nothing by it.
@@ -32,7 +34,8 @@ async function* changesFrom(
 ): AsyncGenerator<Change, void, undefined> {
   const wanted = ids && new Set(ids)
   let position = await begin
-  while (!signal?.aborted) {
+  // An engine that has stopped has nothing more to show: the watch ends with it.
+  while (!signal?.aborted && !services.completer.isEnded) {
     const page = await nextPage(services, bell, position, signal)
     position = page.position
     const events = page.moves.filter(({ entity }) => isWanted(wanted, entity)).flatMap(eventsOf)
