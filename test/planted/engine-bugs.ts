@@ -108,8 +108,8 @@ export const engineBugs: readonly Bug[] = [
     name: 'retry-is-free',
     what: 'A failed attempt is not counted: whatever never works is tried for ever.',
     file: 'src/decide.ts',
-    find: "path.facts.now + delayMs, 'stay'",
-    replace: "path.facts.now + delayMs, 'back'",
+    find: "delayMs), 'stay'",
+    replace: "delayMs), 'back'",
     caughtBy: inUnit(
       'src/decide.test.ts',
       'a processor returned a retry without an edge keeps the state and waits for the backoff',

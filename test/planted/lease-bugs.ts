@@ -86,8 +86,8 @@ export const leaseBugs: readonly Bug[] = [
     name: 'poll-counts-as-attempt',
     what: 'Polling spends attempts: what waits long for something outside fails.',
     file: 'src/decide.ts',
-    find: "occurrence.afterMs, 'back'",
-    replace: "occurrence.afterMs, 'stay'",
+    find: "occurrence.afterMs), 'back'",
+    replace: "occurrence.afterMs), 'stay'",
     caughtBy: inUnit('src/decide.test.ts', 'a processor returned a poll gives its attempt back'),
   },
   {
