@@ -7,6 +7,7 @@ import { sleep, systemClock } from '../../clock.ts'
 import type { Entity } from '../../entity.ts'
 import type { Limits } from '../../limits.ts'
 import type { Birth, ChildBirth, ClaimRun, Move, Signal } from '../../store.ts'
+import { aMove } from '../../testing/builders.ts'
 import { type SqliteStore, sqliteStore } from './index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-sqlite-'))
@@ -26,7 +27,6 @@ async function opened(file = newFile(), limits: Partial<Limits> = {}): Promise<S
 }
 
 const identity = { name: 'w', host: 'h', pid: 1, program: '0', roles: [], machines: ['m@1'] }
-const nobody = { actor: null, role: null, reason: null, requestId: null }
 
 function aBirth(changes: Partial<Birth> = {}): Birth {
   const wait = { for: 'run', at: 0 } as const
@@ -55,40 +55,6 @@ function someChildren(parent: number, count: number, changes: Partial<ChildBirth
     respawn: null,
     ...changes,
   }))
-}
-
-function aMove({ id, epoch, seq, state, owner }: Entity, changes: Partial<Move> = {}): Move {
-  const to = changes.state ?? 'done'
-  return {
-    id,
-    epoch,
-    seq,
-    by: owner === null ? 'outside' : 'lease',
-    cause: 'done',
-    hops: to === state ? [] : [{ transition: 't', from: state, to }],
-    state: to,
-    settled: to === 'done',
-    generation: 0,
-    data: null,
-    labels: null,
-    priority: null,
-    wait: { for: 'nothing' },
-    keep: false,
-    attempts: 'reset',
-    children: [],
-    staging: 'none',
-    spawned: 0,
-    opens: [],
-    shuts: [],
-    lanes: null,
-    read: null,
-    takes: [],
-    gives: [],
-    holds: null,
-    holdable: false,
-    actor: nobody,
-    ...changes,
-  }
 }
 
 const aRun: ClaimRun = {
