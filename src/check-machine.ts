@@ -4,7 +4,7 @@ import { defaultLimits, type Limits, labelsMax } from './limits.ts'
 import type { Machine } from './machine.ts'
 import { edgeText, fault, listText, type MachineFault } from './machine-fault.ts'
 import type { Policy } from './policy.ts'
-import { causes } from './transition.ts'
+import { causes, processorsOf } from './transition.ts'
 
 type Check = (machine: Machine, limits: Pick<Limits, 'nameMax'>) => Iterable<MachineFault>
 
@@ -28,7 +28,7 @@ export function assertMachine(machine: Machine, limits: Pick<Limits, 'nameMax'> 
   throw new SluiceError('invalid', lines, { machine: machine.name, version: machine.version, faults })
 }
 
-const wordChecks: readonly Check[] = [names, version, labels, retention, policies]
+const wordChecks: readonly Check[] = [names, version, labels, retention, policies, purposes]
 const stateChecks: readonly Check[] = [beginningsAndEnds, knownStates, knownCauses, duplicates]
 
 // ---- Words and numbers ----
@@ -50,7 +50,9 @@ function* names(machine: Machine, { nameMax }: Pick<Limits, 'nameMax'>): Iterabl
     else if (!sound(edge.action)) {
       yield fault(machine, 'bad_name', `action ${edge.action} of ${edgeText(edge)} is no name (${rule})`, { edge })
     }
-    const bound = [edge.processor, ...edge.when, ...edge.ensure, edge.assign].filter((name) => name !== undefined)
+    const bound = [...processorsOf(edge), ...edge.when, ...edge.ensure, edge.assign].filter(
+      (name) => name !== undefined,
+    )
     for (const name of bound.filter((name) => !isText(name, nameMax))) {
       const expected = `expected 1 to ${nameMax} characters; rename it`
       yield fault(machine, 'bad_name', `"${name}" of ${edgeText(edge)} cannot be bound (${expected})`, { edge })
@@ -89,8 +91,19 @@ function* retention(machine: Machine): Iterable<MachineFault> {
   }
 }
 
+function* purposes(machine: Machine): Iterable<MachineFault> {
+  const known = new Set(
+    machine.edges.flatMap((edge) => [...processorsOf(edge), ...edge.when, ...edge.ensure, edge.assign]),
+  )
+  for (const name of Object.keys(machine.purposes)) {
+    if (known.has(name)) continue
+    const rule = 'expected a processor, criterion or assign that a transition names; rename or remove it'
+    yield fault(machine, 'unknown_purpose', `a purpose is given for ${name}, ${rule}`)
+  }
+}
+
 function* policies(machine: Machine): Iterable<MachineFault> {
-  const known = new Set(machine.edges.flatMap((edge) => edge.processor ?? []))
+  const known = new Set(machine.edges.flatMap(processorsOf))
   for (const [processor, policy] of Object.entries(machine.policies)) {
     if (!known.has(processor)) {
       const rule = `expected one of ${listText([...known])}; rename or remove it`

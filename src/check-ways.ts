@@ -1,6 +1,6 @@
 import { claimPlan, edgesFrom, isFinal, isSettled, type Machine } from './machine.ts'
 import { edgeText, fault, listText, type MachineFault } from './machine-fault.ts'
-import type { Cause, Edge } from './transition.ts'
+import { type Cause, type Edge, processorsOf } from './transition.ts'
 
 /** What is judged on a map whose states are all known: see checkMachine. */
 export const wayChecks: readonly ((machine: Machine) => Iterable<MachineFault>)[] = [
@@ -85,11 +85,11 @@ function* oneWait(machine: Machine): Iterable<MachineFault> {
 
 function* doneProcessors(machine: Machine): Iterable<MachineFault> {
   for (const state of Object.keys(machine.states)) {
-    const [first, ...others] = edgesFrom(machine, state, 'done')
-    const other = others.find((edge) => edge.processor !== first?.processor)
+    const [first, ...others] = edgesFrom(machine, state, 'done').filter((edge) => edge.processor !== undefined)
+    const other = others.find((edge) => String(processorsOf(edge)) !== String(first && processorsOf(first)))
     if (!first || !other) continue
-    const said = `${edgeText(first)} runs ${first.processor ?? 'nothing'} and ${edgeText(other)} ${other.processor ?? 'nothing'}`
-    const rule = `expected all done edges of state ${state} to share one processor or to have none, since a claim is made for one processor before any when is judged`
+    const said = `${edgeText(first)} runs ${processorsOf(first).join(', ')} and ${edgeText(other)} ${processorsOf(other).join(', ')}`
+    const rule = `expected all done edges of state ${state} that have a processor to share it, since a claim is made for one processor before any when is judged`
     const remedy = 'name the same processor on all of them, or split the state'
     yield fault(machine, 'mixed_processors', `${said}, ${rule}; ${remedy}`, { edge: other })
   }

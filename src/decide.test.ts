@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { actionsOf, chooseRun, decide, decideIdle, type Occurrence, waitIn } from './decide.ts'
+import { actionsOf, chooseRun, decide, decideIdle, type Occurrence } from './decide.ts'
 import type { Entity } from './entity.ts'
 import { isSluiceError } from './errors.ts'
 import { type Facts, type Implementation, implement } from './implementation.ts'

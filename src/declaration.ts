@@ -35,7 +35,7 @@ export function checkDeclaration(declaration: unknown): void {
 
 const machineKeys = [
   ...['name', 'version', 'initial', 'settled', 'final', 'states', 'transitions'],
-  ...['data', 'labels', 'policies', 'parent', 'watches', 'respawn'],
+  ...['data', 'labels', 'policies', 'purposes', 'parent', 'watches', 'respawn'],
 ]
 const stateKeys = ['purpose', 'title', 'retentionMs', 'holdable']
 const transitionKeys = [

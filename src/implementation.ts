@@ -6,6 +6,7 @@ import type { Lane } from './lane.ts'
 import type { Machine } from './machine.ts'
 import type { Outcome, Sums } from './outcome.ts'
 import type { Take } from './pool.ts'
+import { processorsOf } from './transition.ts'
 
 /** An entity as processors, criteria and assigns see it: with its data, without its bookkeeping. */
 export interface View<D = unknown> {
@@ -55,6 +56,14 @@ export interface Change<D = unknown> {
   readonly takes?: readonly Take[]
   readonly gives?: readonly string[]
   readonly sums?: Sums
+  /** Written to the log once the edge is saved, and only then: an assign is pure, and may be asked more than once. */
+  readonly log?: LogLine
+}
+
+export interface LogLine {
+  readonly message: string
+  readonly level?: 'debug' | 'info' | 'warn' | 'error'
+  readonly fields?: Readonly<Record<string, unknown>>
 }
 
 export type Assign<D = unknown> = (entity: View<D>, facts: Facts, input: unknown) => Change<D>
@@ -162,7 +171,7 @@ export function implement<D, P extends string, C extends string, A extends strin
 function bindingFaults({ machine, processors, criteria, assigns }: Implementation): string[] {
   const needed = { processor: new Set<string>(), criterion: new Set<string>(), assign: new Set<string>() }
   for (const edge of machine.edges) {
-    if (edge.processor) needed.processor.add(edge.processor)
+    for (const name of processorsOf(edge)) needed.processor.add(name)
     for (const name of [...edge.when, ...edge.ensure]) needed.criterion.add(name)
     if (edge.assign) needed.assign.add(edge.assign)
   }
@@ -178,13 +187,18 @@ function bindingFaults({ machine, processors, criteria, assigns }: Implementatio
 }
 
 /** The entity as rules see it. */
-export function viewOf(entity: Entity, data: unknown, state: string = entity.state): View {
+export function viewOf(
+  entity: Entity,
+  data: unknown,
+  state: string = entity.state,
+  generation: number = entity.generation,
+): View {
   return {
     id: entity.id,
     machine: entity.machine,
     version: entity.version,
     state,
-    generation: entity.generation,
+    generation,
     parent: entity.parent,
     lane: entity.lane,
     ordinal: entity.ordinal,

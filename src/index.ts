@@ -7,7 +7,7 @@ import type { Store } from './store.ts'
 export { assertMachine, checkMachine } from './check-machine.ts'
 export { type Clock, sleep, systemClock } from './clock.ts'
 export type * from './control.ts'
-export { actionsOf, type Decision, decide, type Occurrence } from './decide.ts'
+export { actionsOf, decide, type Occurrence } from './decide.ts'
 export { Engine, type EngineOptions } from './engine/engine.ts'
 export { type WalkData, type WalkTally, walkMachine } from './engine/walk.ts'
 export type { Checkpoint, Entity, EntityId, LaneRead, Request, Wait } from './entity.ts'
@@ -25,6 +25,7 @@ export {
   type Facts,
   type Implementation,
   implement,
+  type LogLine,
   type Processor,
   type View,
 } from './implementation.ts'
@@ -35,6 +36,7 @@ export { defineMachine, type Machine, type MachineDeclaration, type State, type 
 export type { MachineFault, MachineFaultCode } from './machine-fault.ts'
 export { toMermaid } from './mermaid.ts'
 export { done, fail, type Outcome, poll, retry, type Sums } from './outcome.ts'
+export type { Decision } from './path.ts'
 export { type Backoff, defaultPolicy, type Policy } from './policy.ts'
 export type { Pool, PoolShare, Take } from './pool.ts'
 export type * from './store.ts'

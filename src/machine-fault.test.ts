@@ -87,6 +87,7 @@ const broken: Readonly<Record<MachineFaultCode, readonly Machine[]>> = {
     policy({ parallel: 0 }),
     policy({ role: '' }),
   ],
+  unknown_purpose: [parcelWith({ purposes: { sned: 'Sends it.' } })],
   unknown_processor: [parcelWith({ policies: { sned: { attemptsMax: 2 } } })],
   no_initial: [parcelWith({ initial: [] })],
   no_settled: [parcelWith({ settled: [], final: [] })],

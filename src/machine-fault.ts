@@ -8,6 +8,7 @@ export const machineFaultCodes = [
   'bad_retention',
   'bad_policy',
   'unknown_processor',
+  'unknown_purpose',
   'no_initial',
   'no_settled',
   'unknown_state',

@@ -4,7 +4,7 @@ import { checkDeclaration } from './declaration.ts'
 import { SluiceError } from './errors.ts'
 import { defaultPolicy, type Policy } from './policy.ts'
 import type { Cause, Edge, Hop, TransitionDeclaration } from './transition.ts'
-import { hopOf } from './transition.ts'
+import { hopOf, processorsOf } from './transition.ts'
 
 /** A state is declared by its purpose alone, or with more. */
 export type StateDeclaration =
@@ -43,6 +43,8 @@ export interface MachineDeclaration<S extends string, T extends Transitions<S>, 
   /** Up to four fields of data that lists, holds and limits can see. */
   readonly labels?: readonly string[]
   readonly policies?: Readonly<Record<string, Partial<Policy>>>
+  /** What processors, criteria and assigns are for, by name: words for people. */
+  readonly purposes?: Readonly<Record<string, string>>
   /** The machine of whoever counts these entities as children. */
   readonly parent?: string
   /** States of children whose first entry wakes an entity of this machine, besides the last child's settling. */
@@ -62,6 +64,7 @@ export interface Machine<D = unknown, P extends string = string, C extends strin
   readonly schema: z.ZodType<D> | null
   readonly labels: readonly string[]
   readonly policies: Readonly<Record<string, Policy>>
+  readonly purposes: Readonly<Record<string, string>>
   readonly parent: string | null
   readonly watches: readonly string[]
   readonly respawn: string | null
@@ -97,7 +100,7 @@ export function defineMachine<const S extends string, const T extends Transition
   const states = Object.fromEntries(
     Object.entries<StateDeclaration>(declaration.states).map(([name, state]) => [name, stateOf(name, state)]),
   )
-  const processors = new Set(edges.flatMap((edge) => edge.processor ?? []))
+  const processors = new Set(edges.flatMap(processorsOf))
   const policies = Object.fromEntries(
     [...processors, ...Object.keys(declaration.policies ?? {})].map((name) => [
       name,
@@ -114,6 +117,7 @@ export function defineMachine<const S extends string, const T extends Transition
     edges,
     labels: declaration.labels ?? [],
     policies,
+    purposes: declaration.purposes ?? {},
     parent: declaration.parent ?? null,
     watches: declaration.watches ?? [],
     respawn: declaration.respawn ?? null,
@@ -148,12 +152,14 @@ function compare(one: string, other: string): number {
 }
 
 function edgeOf(name: string, from: string, declared: TransitionDeclaration): Edge {
+  const [processor, ...then] = listOf(declared.processor)
   return {
     name,
     from,
     to: declared.to,
     on: declared.on,
-    ...(declared.processor === undefined ? {} : { processor: declared.processor }),
+    ...(processor === undefined ? {} : { processor }),
+    ...(then.length === 0 ? {} : { then }),
     when: listOf(declared.when),
     ensure: listOf(declared.ensure),
     ...(declared.assign === undefined ? {} : { assign: declared.assign }),
@@ -243,7 +249,11 @@ function followClaims(plan: Map<string, StatePlan>, start: string): ClaimPlan | 
     if (seen.has(state)) return null
     seen.add(state)
     const edges = plan.get(state)?.edges ?? {}
-    if (edges.done) return { hops, state, processor: edges.done[0]?.processor ?? null, gated }
+    if (edges.done) {
+      // Edges without a processor may stand before the one that has it: the claim is made for that one.
+      const processor = edges.done.find((edge) => edge.processor !== undefined)?.processor ?? null
+      return { hops, state, processor, gated }
+    }
     // A gate or a timer stands only at the beginning: what is claimed has passed it.
     const first =
       hops.length === 0 ? (edges.gate?.[0] ?? (edges.children ? undefined : plainTime(edges.time))) : undefined

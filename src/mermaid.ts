@@ -12,6 +12,7 @@ export interface MermaidSubject {
     readonly to: string
     readonly on: string
     readonly processor?: string
+    readonly then?: readonly string[]
     readonly when?: readonly string[]
     readonly ensure?: readonly string[]
     readonly assign?: string
@@ -40,7 +41,13 @@ function stateLines(name: string, state: { readonly title: string; readonly purp
 }
 
 function labelOf(edge: MermaidSubject['edges'][number]): string {
-  const parts = [edge.processor, ...(edge.when ?? []), ...(edge.ensure ?? []), edge.assign].filter(Boolean)
+  const parts = [
+    edge.processor,
+    ...(edge.then ?? []),
+    ...(edge.when ?? []),
+    ...(edge.ensure ?? []),
+    edge.assign,
+  ].filter(Boolean)
   return `${edge.name}${parts.length > 0 ? ` (${parts.join(' + ')})` : ''} [${edge.on}]`
 }
 

@@ -8,8 +8,11 @@ export interface TransitionDeclaration<State extends string = string> {
   readonly from: State | readonly State[]
   readonly to: State
   readonly on: Cause
-  /** Runs under a lease in the `from` state; the edge is taken with its result. */
-  readonly processor?: string
+  /**
+   * Runs under a lease in the `from` state; the edge is taken with its result. Several run one after another, each with the
+   * data that the one before left, under the policy of the first; if one asks for another attempt, all of them run again.
+   */
+  readonly processor?: string | readonly string[]
   /** Judged before: chooses the edge. */
   readonly when?: string | readonly string[]
   /** Judged after, on the processor's result: accepts the work. False is `fail`, with the criterion's reason. */
@@ -38,6 +41,8 @@ export interface Edge {
   readonly to: string
   readonly on: Cause
   readonly processor?: string
+  /** What runs after `processor`, in the same run. */
+  readonly then?: readonly string[]
   readonly when: readonly string[]
   readonly ensure: readonly string[]
   readonly assign?: string
@@ -48,6 +53,11 @@ export interface Edge {
   readonly role: 'submitter' | 'operator' | 'admin'
   readonly warning?: string
   readonly purpose: string
+}
+
+/** All that one run of this edge runs, in order. */
+export function processorsOf(edge: Edge): readonly string[] {
+  return edge.processor === undefined ? [] : [edge.processor, ...(edge.then ?? [])]
 }
 
 /** One step of a move. A move's hops form a path: each begins where the one before ended. */

@@ -4,11 +4,13 @@ import { type ErrorCode, isSluiceError, messageOf, SluiceError } from '../errors
 import type { Facts } from '../implementation.ts'
 import type { Lane } from '../lane.ts'
 import { edgeNamed } from '../machine.ts'
+import type { Decision } from '../path.ts'
 import type { Actor, Move } from '../store.ts'
 import type { Edge } from '../transition.ts'
 import { childrenOf, jsonText } from './births.ts'
 import { moveOf } from './moves.ts'
 import type { Services } from './services.ts'
+import { tell } from './telling.ts'
 
 /** How one entity took an action. */
 export type ActionResult =
@@ -60,9 +62,9 @@ async function actOnOne(
 ): Promise<ActionResult> {
   const { id } = entity
   let move: Move
-  let requested: string | null
+  let decision: Decision
   try {
-    ;({ move, requested } = actionMove(services, entity, lanes, action, actor, input, to))
+    ;({ move, decision } = actionMove(services, entity, lanes, action, actor, input, to))
   } catch (error) {
     // A rule that breaks is this entity's refusal: an act on many goes on with the others.
     const message = isSluiceError(error)
@@ -73,7 +75,10 @@ async function actOnOne(
   const verdict = await services.completer.commit(move)
   switch (verdict.kind) {
     case 'saved':
-      return requested === null ? { kind: 'done', id, state: move.state } : { kind: 'requested', id, edge: requested }
+      tell(services.log, entity, decision)
+      return decision.request
+        ? { kind: 'requested', id, edge: decision.request.name }
+        : { kind: 'done', id, state: move.state }
     case 'stale':
       return { kind: 'stale', id, message: `${entity.machine} ${id} was moved by someone else at the same moment.` }
     case 'full':
@@ -99,7 +104,7 @@ function actionMove(
   actor: Actor,
   input: unknown,
   to: string | undefined,
-): { move: Move; requested: string | null } {
+): { move: Move; decision: Decision } {
   const { registry, limits, store, clock } = services
   const implementation = registry.get(entity.machine, entity.version)
   const facts: Facts = {
@@ -155,7 +160,7 @@ function actionMove(
     },
     limits,
   )
-  return { move, requested: request?.edge ?? null }
+  return { move, decision }
 }
 
 async function lanesOf(services: Services, entities: readonly Entity[]): Promise<Map<number, Lane[]>> {

@@ -1,10 +1,10 @@
 import { isTime, timeMax } from '../clock.ts'
-import { waitIn } from '../decide.ts'
 import type { Entity } from '../entity.ts'
 import { messageOf, SluiceError } from '../errors.ts'
 import type { Child } from '../implementation.ts'
 import type { Limits } from '../limits.ts'
 import { edgesFrom, isSettled, labelsOf, type Machine } from '../machine.ts'
+import { waitIn } from '../path.ts'
 import type { Birth, ChildBirth, Respawn } from '../store.ts'
 import type { Registry } from './registry.ts'
 

@@ -4,6 +4,7 @@ import { messageOf, SluiceError } from '../errors.ts'
 import type { Child, ChildFilter, Context, View } from '../implementation.ts'
 import { viewOf } from '../implementation.ts'
 import type { Lane } from '../lane.ts'
+import type { Path } from '../path.ts'
 import type { ChildBirth } from '../store.ts'
 import type { Edge } from '../transition.ts'
 import { actOn } from './actions.ts'
@@ -14,7 +15,7 @@ import type { Services } from './services.ts'
 
 /** What one run of a processor is given, and what it leaves for the commit. */
 export class ProcessorContext implements Context {
-  readonly data: unknown
+  data: unknown
   readonly lanes: readonly Lane[]
   /** Spawned and not yet written. */
   #buffer: ChildBirth[] = []
@@ -28,7 +29,10 @@ export class ProcessorContext implements Context {
   readonly #services: Services
   readonly #running: Running
   readonly #edge: Edge
+  /** Which of the edge's processors runs. */
+  #processor: string | undefined
   readonly #state: string
+  readonly #generation: number
   readonly #attempt: number
   /** Writes the hops taken in memory, so that a checkpoint is not ahead of its state. */
   readonly #settle: () => Promise<void>
@@ -36,9 +40,8 @@ export class ProcessorContext implements Context {
   constructor(
     services: Services,
     running: Running,
+    path: Path,
     edge: Edge,
-    state: string,
-    data: unknown,
     attempt: number,
     lanes: readonly Lane[],
     settle: () => Promise<void>,
@@ -46,9 +49,11 @@ export class ProcessorContext implements Context {
     this.#services = services
     this.#running = running
     this.#edge = edge
-    this.#state = state
+    this.#processor = edge.processor
+    this.#state = path.state
+    this.#generation = path.generation
     this.#attempt = attempt
-    this.data = data
+    this.data = path.data
     this.lanes = lanes
     this.#settle = settle
     const { checkpoint, attempts, suspect } = running.entity
@@ -59,13 +64,12 @@ export class ProcessorContext implements Context {
   }
 
   get entity(): View {
-    this.#view ??= viewOf(this.#running.entity, this.data, this.#state)
+    this.#view ??= viewOf(this.#running.entity, this.data, this.#state, this.#generation)
     return this.#view
   }
 
   get idempotencyKey(): string {
-    const { id, generation } = this.#running.entity
-    return `${id}:${generation}:${this.#edge.name}`
+    return `${this.#running.entity.id}:${this.#generation}:${this.#edge.name}`
   }
 
   get attempt(): number {
@@ -81,7 +85,7 @@ export class ProcessorContext implements Context {
     this.#log ??= this.#services.log.child({
       entity: id,
       machine,
-      processor: this.#edge.processor,
+      processor: this.#processor,
       attempt: this.#attempt,
     })
     return this.#log
@@ -204,6 +208,14 @@ export class ProcessorContext implements Context {
     } finally {
       this.#saying = false
     }
+  }
+
+  /** The edge's next processor goes on in the same run, with what the one before has left. */
+  advance(processor: string, data: unknown): void {
+    this.#processor = processor
+    this.data = data
+    this.#view = null
+    this.#log = null
   }
 
   /** What the commit of a finished run takes along. */

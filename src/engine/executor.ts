@@ -1,20 +1,22 @@
-import { chooseRun, type Decision, decide, decideIdle, type Occurrence } from '../decide.ts'
-import type { Entity, Wait } from '../entity.ts'
+import { chooseRun, decide, decideOn, type Occurrence } from '../decide.ts'
+import type { Request, Wait } from '../entity.ts'
 import { isSluiceError, messageOf } from '../errors.ts'
 import type { Hold } from '../hold.ts'
 import type { Facts, Processor } from '../implementation.ts'
 import type { Lane } from '../lane.ts'
 import { claimPlan, type Machine, policyOf } from '../machine.ts'
+import { type Decision, Path } from '../path.ts'
 import type { Policy } from '../policy.ts'
 import { type Move, nobody, type Verdict } from '../store.ts'
-import type { Edge } from '../transition.ts'
+import { type Edge, processorsOf } from '../transition.ts'
 import { childrenOf } from './births.ts'
 import { ProcessorContext } from './context.ts'
-import { afterMove, asideOf, joinDecisions, moveOf, withClaimHops } from './moves.ts'
-import { occurrenceOf, outcomeOf, spent } from './outcomes.ts'
+import { afterMove, asideOf, moveOf, withClaimHops } from './moves.ts'
+import { occurrenceOf, outcomeOf, runInOrder, spent } from './outcomes.ts'
 import type { Run } from './registry.ts'
 import type { Running } from './running.ts'
 import type { Services } from './services.ts'
+import { tell } from './telling.ts'
 
 /**
  * Takes one claimed entity as far as it goes: run, get the outcome, decide, cascade, commit; and on with the next state
@@ -40,88 +42,83 @@ export class Executor {
   }
 
   #begin(running: Running): Work {
-    return {
-      running,
-      entity: running.entity,
-      data: undefined,
-      attempts: running.entity.attempts,
-      carried: null,
-      context: null,
-    }
+    return { running, path: null, attempts: running.entity.attempts, context: null }
+  }
+
+  /** Made when first needed: parsed data and facts belong to a run, not to a lease that was just kept. */
+  #pathOf(work: Work): Path {
+    if (work.path) return work.path
+    const { entity, run } = work.running
+    const facts = this.#facts(entity.request)
+    work.path = new Path(run.implementation, entity, JSON.parse(entity.data), facts, this.#services.limits.hopsMax)
+    return work.path
   }
 
   /** One processor and what follows from it. Null: the lease is over. */
   #step(work: Work): Progress {
-    const { implementation } = work.running.run
-    const data = dataOf(work)
-    const facts = this.#facts(work)
-    const edge = chooseRun(implementation, work.entity, data, facts)
-    if (!edge) return this.#finish(work, decideIdle(implementation, work.entity, facts), null)
-    const occurrence = this.#run(work, edge, data)
-    if (occurrence instanceof Promise)
-      return occurrence.then((late) => this.#conclude(work, data, late, this.#facts(work)))
-    return this.#conclude(work, data, occurrence, facts)
+    const path = this.#pathOf(work)
+    const edge = path.choose()
+    if (!edge) return this.#finish(work, path.idle(), null)
+    const occurrence = this.#run(work, path, edge)
+    if (!(occurrence instanceof Promise)) return this.#conclude(work, path, occurrence)
+    return occurrence.then((late) => {
+      // A checkpoint may have begun a new path meanwhile.
+      const current = work.path ?? path
+      current.facts = this.#facts(current.request)
+      return this.#conclude(work, current, late)
+    })
   }
 
-  #conclude(work: Work, data: unknown, occurrence: Occurrence, facts: Facts): Progress {
-    const { running, entity } = work
-    const { implementation } = running.run
+  #conclude(work: Work, path: Path, occurrence: Occurrence): Progress {
+    const { running } = work
     if (running.dropped) return null
     // Told to end by a process that stops, it did not get through: that is no failure. The lease goes back as it came, and the attempt with it.
     if (running.aborted && occurrence.cause === 'retry') return null
-    const decision = this.#decide(work, data, occurrence, facts)
-    const carried = joinDecisions(work.carried, decision)
-    if (!decision.runs) return this.#finish(work, carried, occurrence.cause === 'done' ? work.context : null)
-    // An inline edge: its processor runs next, and nothing is written in between.
-    running.begin(this.#services.store.time(), policyOf(implementation.machine, decision.runs.processor).timeoutMs)
-    return {
-      ...work,
-      entity: { ...entity, state: decision.state, generation: decision.generation, request: null },
-      data: decision.data === undefined ? data : decision.data,
-      attempts: 1,
-      carried,
-    }
+    const decision = decideSafely(path, work.attempts, occurrence)
+    if (decision) return this.#finish(work, decision, occurrence.cause === 'done' ? work.context : null)
+    // An inline edge: its processor runs next, and nothing is written in between. What a person gave along was for the edge before.
+    if (path.facts.input !== null || path.facts.actor !== null) path.facts = this.#facts(null)
+    running.begin(path.facts.now, policyOf(path.machine, path.runs?.processor).timeoutMs)
+    work.attempts = 1
+    return work
   }
 
-  #run(work: Work, edge: Edge, data: unknown): Occurrence | Promise<Occurrence> {
+  #run(work: Work, path: Path, edge: Edge): Occurrence | Promise<Occurrence> {
     const { running, attempts } = work
     const { implementation } = running.run
     const processor = edge.processor === undefined ? undefined : implementation.processors[edge.processor]
     // Nothing runs, so nothing can go wrong: attempts that accidents have spent do not matter, and there may be no edge to fail by.
     if (!processor) return { cause: 'done', edge }
     const policy = policyOf(implementation.machine, edge.processor)
-    if (attempts > policy.attemptsMax) return spent(work.entity.error, policy.attemptsMax)
-    if (edge.on !== 'children') return this.#process(work, edge, data, processor, noLanes)
+    if (attempts > policy.attemptsMax) return spent(path.entity.error, policy.attemptsMax)
+    if (edge.on !== 'children') return this.#process(work, path, edge, processor, noLanes)
     return this.#services.store
       .lanes([running.entity.id])
-      .then((lanes) => this.#process(work, edge, data, processor, lanes))
+      .then((lanes) => this.#process(work, path, edge, processor, lanes))
   }
 
   #process(
     work: Work,
+    path: Path,
     edge: Edge,
-    data: unknown,
     processor: Processor,
     lanes: readonly Lane[],
   ): Occurrence | Promise<Occurrence> {
-    const { running, entity, attempts } = work
-    work.context = new ProcessorContext(this.#services, running, edge, entity.state, data, attempts, lanes, () =>
-      this.#settle(work),
-    )
-    const outcome = outcomeOf(processor, work.context)
+    const { running, attempts } = work
+    const context = new ProcessorContext(this.#services, running, path, edge, attempts, lanes, () => this.#settle(work))
+    work.context = context
+    const outcome = edge.then
+      ? runInOrder(running.run.implementation, processorsOf(edge), context)
+      : outcomeOf(processor, context)
     return outcome instanceof Promise ? outcome.then((late) => occurrenceOf(edge, late)) : occurrenceOf(edge, outcome)
   }
 
   /** Writes the hops taken in memory and keeps the lease: what a processor makes durable must not be ahead of its state. */
   async #settle(work: Work): Promise<void> {
-    const { running, carried } = work
-    if (!carried || carried.hops.length === 0) return
-    const move = this.#move(
-      work,
-      { ...carried, wait: { for: 'run', at: this.#services.store.time() } },
-      { keep: true, context: null, holds: [] },
-    )
-    work.carried = null
+    const { running, path } = work
+    if (!path || path.hops === 0) return
+    const move = this.#move(work, path.soFar(), { keep: true, context: null, holds: [] })
+    const { runs } = path
     const verdict = await this.#services.completer.commit(move)
     if (verdict.kind !== 'saved') {
       running.dropped = true
@@ -129,24 +126,19 @@ export class Executor {
     }
     running.entity = afterMove(running.entity, move)
     running.wrote = false
+    // From here on the path begins where that move ended, in the run that is under way.
+    work.path = new Path(
+      running.run.implementation,
+      running.entity,
+      path.data,
+      path.facts,
+      this.#services.limits.hopsMax,
+    )
+    work.path.runs = runs
   }
 
-  #decide(work: Work, data: unknown, occurrence: Occurrence, facts: Facts): Decision {
-    const { implementation } = work.running.run
-    const { limits } = this.#services
-    try {
-      return decide(implementation, work.entity, data, work.attempts, occurrence, facts, limits.hopsMax)
-    } catch (error) {
-      // A rule that breaks is the entity's failure, not the worker's: its neighbours go on.
-      if (occurrence.cause === 'fail') throw error
-      const failure: Occurrence = { cause: 'fail', reason: messageOf(error), error: messageOf(error) }
-      return decide(implementation, work.entity, data, work.attempts, failure, facts, limits.hopsMax)
-    }
-  }
-
-  #facts(work: Work, holds: readonly Hold[] = noHolds): Facts {
+  #facts(request: Request | null, holds: readonly Hold[] = noHolds): Facts {
     const { store, clock } = this.#services
-    const { request } = work.entity
     return {
       now: store.time(),
       random: clock.random(),
@@ -185,6 +177,7 @@ export class Executor {
     const { running } = work
     switch (verdict.kind) {
       case 'saved':
+        tell(this.#services.log, running.entity, decision)
         if (!next) return null
         // Dropped while the move was being written (it was late, or the worker's lease was lost): nobody goes on with it here.
         if (running.dropped) {
@@ -278,8 +271,8 @@ export class Executor {
     const { implementation } = running.run
     const entity = running.entity
     const data = JSON.parse(entity.data)
-    const facts = { ...this.#facts(work, holds) }
-    const before = chooseRun(implementation, entity, data, this.#facts(work))
+    const facts = this.#facts(entity.request, holds)
+    const before = chooseRun(implementation, entity, data, this.#facts(entity.request))
     const edge = chooseRun(implementation, entity, data, facts)
     if (!edge || edge.name === before?.name) return null
     return decide(
@@ -304,16 +297,16 @@ export class Executor {
       JSON.parse(running.entity.data),
       1,
       occurrence,
-      this.#facts(work),
+      this.#facts(running.entity.request),
       this.#services.limits.hopsMax,
     )
-    const attempt = this.#tryMove({ ...work, entity: running.entity, carried: null }, failure, {
+    const attempt = this.#tryMove(work, failure, {
       keep: false,
       context: null,
       holds: null,
     })
     if ('failure' in attempt) {
-      this.#services.log.error({ entity: work.entity.id, machine: implementation.machine.name }, attempt.failure)
+      this.#services.log.error({ entity: running.entity.id, machine: implementation.machine.name }, attempt.failure)
       return null
     }
     return this.#commitLast(attempt.move)
@@ -396,11 +389,8 @@ type Progress = Work | null | Promise<Work | null>
 interface Work {
   readonly running: Running
   /** As decided so far; `running.entity` is as stored. */
-  readonly entity: Entity
-  /** Parsed when first needed. */
-  data: unknown
-  readonly attempts: number
-  carried: Decision | null
+  path: Path | null
+  attempts: number
   context: ProcessorContext | null
 }
 
@@ -418,7 +408,14 @@ const noLanes: readonly never[] = []
 const noHolds: readonly never[] = []
 const nothingSpawned = { children: [], staging: 'none', spawned: 0 } as const
 
-function dataOf(work: Work): unknown {
-  if (work.data === undefined) work.data = JSON.parse(work.entity.data)
-  return work.data
+/** A rule that breaks is the entity's failure, not the worker's: its neighbours go on. */
+function decideSafely(path: Path, attempts: number, occurrence: Occurrence): Decision | null {
+  const mark = path.mark()
+  try {
+    return decideOn(path, attempts, occurrence)
+  } catch (error) {
+    if (occurrence.cause === 'fail') throw error
+    path.restore(mark)
+    return decideOn(path, attempts, { cause: 'fail', reason: messageOf(error), error: messageOf(error) })
+  }
 }

@@ -1,9 +1,9 @@
-import { type Decision, joinChanges } from '../decide.ts'
 import type { Checkpoint, Entity, LaneRead, Request } from '../entity.ts'
 import { SluiceError } from '../errors.ts'
 import type { Limits } from '../limits.ts'
 import { claimPlan, type Machine } from '../machine.ts'
 import type { Sums } from '../outcome.ts'
+import type { Decision } from '../path.ts'
 import { spawnedAfter } from '../spawned.ts'
 import { type Actor, type ChildBirth, type Move, nobody } from '../store.ts'
 import { checkData, checkLabels, checkPriority, dataText } from './births.ts'
@@ -134,25 +134,6 @@ export function asideOf(
     holds: null,
     holdable: true,
     actor: nobody,
-  }
-}
-
-/** Two decisions as one move: the hops taken in memory, and what came after them. */
-export function joinDecisions(before: Decision | null, after: Decision): Decision {
-  if (!before) return after
-  const data = after.data === undefined ? before.data : after.data
-  const reason = after.reason === undefined ? before.reason : after.reason
-  const error = after.error === undefined ? before.error : after.error
-  return {
-    ...after,
-    hops: [...before.hops, ...after.hops],
-    data,
-    // The hops before have done their work: what is counted now is the last state's first attempt.
-    attempts: after.attempts === 'stay' ? 'one' : after.attempts === 'back' ? 'reset' : after.attempts,
-    change: joinChanges(before.change, after.change),
-    lanes: after.lanes ?? before.lanes,
-    ...(reason === undefined ? {} : { reason }),
-    ...(error === undefined ? {} : { error }),
   }
 }
 

@@ -1,8 +1,9 @@
 import type { Occurrence } from '../decide.ts'
 import { messageOf } from '../errors.ts'
-import type { Context, Processor } from '../implementation.ts'
+import type { Context, Implementation, Processor } from '../implementation.ts'
 import type { Outcome } from '../outcome.ts'
 import type { Edge } from '../transition.ts'
+import type { ProcessorContext } from './context.ts'
 
 /** A throw is a retry. What a processor returns at once is not awaited. */
 export function outcomeOf(processor: Processor, context: Context): Outcome | Promise<Outcome> {
@@ -15,6 +16,30 @@ export function outcomeOf(processor: Processor, context: Context): Outcome | Pro
   }
 }
 
+/** Several processors of one edge: each sees the data that the one before has left. The first that is not done ends the run. */
+export async function runInOrder(
+  { processors }: Implementation,
+  names: readonly string[],
+  context: ProcessorContext,
+): Promise<Outcome> {
+  let all: Done = plainDone
+  for (const name of names) {
+    context.advance(name, all.data === undefined ? context.data : all.data)
+    const outcome = await outcomeOf(processors[name] as Processor, context)
+    if (outcome.kind !== 'done') return outcome
+    all = joinDone(all, outcome)
+  }
+  return all
+}
+
+type Done = Extract<Outcome, { kind: 'done' }>
+
+function joinDone(before: Done, after: Done): Done {
+  const data = after.data === undefined ? before.data : after.data
+  const sums = before.sums || after.sums ? { ...before.sums, ...after.sums } : undefined
+  return { kind: 'done', ...(data === undefined ? {} : { data }), ...(sums ? { sums } : {}) }
+}
+
 function retryOf(error: unknown): Outcome {
   return { kind: 'retry', error: messageOf(error) }
 }
@@ -23,7 +48,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 }
 
-const plainDone: Outcome = { kind: 'done' }
+const plainDone: Done = { kind: 'done' }
 
 /** A poll that asks again at once would keep the store busy for nothing. */
 const pollMsMin = 10

@@ -3,10 +3,12 @@ import type { Entity, LaneRead, Request, Wait } from '../entity.ts'
 import { messageOf } from '../errors.ts'
 import type { Facts } from '../implementation.ts'
 import type { Lane } from '../lane.ts'
+import type { Decision } from '../path.ts'
 import { type Move, nobody } from '../store.ts'
 import { childrenOf } from './births.ts'
 import { asideOf, moveOf } from './moves.ts'
 import type { Services } from './services.ts'
+import { tell } from './telling.ts'
 
 /** Does what nobody holds a lease for: woken parents, timers, retention, dead workers. One per process; any number may run. */
 export class Sweeper {
@@ -119,7 +121,9 @@ export class Sweeper {
     const { completer, log } = this.#services
     let message: string
     try {
-      const verdict = await completer.commit(this.#decide(entity, occurrence, lanes))
+      const { move, decision } = this.#decide(entity, occurrence, lanes)
+      const verdict = await completer.commit(move)
+      if (verdict.kind === 'saved') tell(log, entity, decision)
       if (verdict.kind !== 'refused' && verdict.kind !== 'full') return
       message = verdict.kind === 'full' ? `${verdict.pool} is full.` : verdict.message
       log.error({ entity: entity.id, machine: entity.machine }, `a ${occurrence.cause} edge was refused: ${message}`)
@@ -155,7 +159,7 @@ export class Sweeper {
     }
   }
 
-  #decide(entity: Entity, occurrence: Occurrence, lanes: readonly Lane[] | null): Move {
+  #decide(entity: Entity, occurrence: Occurrence, lanes: readonly Lane[] | null): { move: Move; decision: Decision } {
     const { registry, store, clock, limits } = this.#services
     const implementation = registry.get(entity.machine, entity.version)
     const facts: Facts = {
@@ -185,7 +189,7 @@ export class Sweeper {
       read: decision.request.on === 'children' ? read : null,
     }
     const children = childrenOf(registry, entity, decision.change.spawn, entity.spawned, facts.now, limits)
-    return moveOf(
+    const move = moveOf(
       implementation.machine,
       entity,
       request ? { ...decision, attempts: 'reset' } : decision,
@@ -199,6 +203,7 @@ export class Sweeper {
       },
       limits,
     )
+    return { move, decision }
   }
 
   async #purge(root: number): Promise<void> {

@@ -129,7 +129,7 @@ export const engineBugs: readonly Bug[] = [
   {
     name: 'join-while-children-are-open',
     what: 'A parent goes on before its last child has ended.',
-    file: 'src/decide.ts',
+    file: 'src/path.ts',
     find: '.every((lane) => lane.open === 0)',
     replace: '.every((lane) => lane.open >= 0)',
     caughtBy: inSimulation(anyFaults),
@@ -137,7 +137,7 @@ export const engineBugs: readonly Bug[] = [
   {
     name: 'gate-forgotten',
     what: 'What stands behind a gate waits to run like everything else.',
-    file: 'src/decide.ts',
+    file: 'src/path.ts',
     find: "plan.gated ? { for: 'run', at, gated: true } :",
     replace: '',
     caughtBy: inSimulation(anyFaults),
@@ -157,8 +157,8 @@ export const engineBugs: readonly Bug[] = [
   {
     name: 'cancel-leaves-the-lanes-going',
     what: 'Whatever an edge says of the children is forgotten: a cancelled parent’s children start and commit.',
-    file: 'src/decide.ts',
-    find: 'if (edge.children) this.#lanes = edge.children',
+    file: 'src/path.ts',
+    find: 'if (edge.children) this.lanes = edge.children',
     replace: '',
     caughtBy: inUnit('src/decide.test.ts', 'over children a cancel says what becomes of the children'),
   },

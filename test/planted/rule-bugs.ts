@@ -110,7 +110,7 @@ export const ruleBugs: readonly Bug[] = [
   {
     name: 'generation-not-raised',
     what: 'Reopening keeps the generation: outside effects of the second time have the keys of the first.',
-    file: 'src/decide.ts',
+    file: 'src/path.ts',
     find: 'this.#generation += 1',
     replace: '',
     caughtBy: inUnit(

@@ -1,0 +1,348 @@
+import { timeAfter } from './clock.ts'
+import { judge } from './criterion.ts'
+import type { Entity, Request, Wait } from './entity.ts'
+import { SluiceError } from './errors.ts'
+import type { Assign, Change, Facts, Implementation, LogLine, View } from './implementation.ts'
+import { viewOf } from './implementation.ts'
+import { claimPlan, edgesFrom, isSettled, type Machine } from './machine.ts'
+import type { Sums } from './outcome.ts'
+import type { Edge, Hop } from './transition.ts'
+import { hopOf } from './transition.ts'
+
+/** What is to be done about an occurrence: one move, or none. */
+export interface Decision {
+  readonly cause: string
+  readonly hops: readonly Hop[]
+  readonly state: string
+  readonly settled: boolean
+  readonly generation: number
+  /** Undefined: unchanged. */
+  readonly data: unknown
+  readonly wait: Wait
+  readonly attempts: 'reset' | 'back' | 'stay' | 'one'
+  /** An inline edge whose processor runs next, in memory, before anything is committed. */
+  readonly runs: Edge | null
+  /** An edge whose processor must run first; the entity waits to run it. */
+  readonly request: Edge | null
+  readonly change: Changes
+  readonly lanes: 'rest' | 'stop' | 'go' | null
+  /** Undefined: unchanged. */
+  readonly reason?: string | null
+  readonly error?: string | null
+}
+
+/** What the edges of one move change together. */
+export type Changes = Required<Pick<Change, 'open' | 'shut' | 'spawn' | 'takes' | 'gives'>> &
+  Pick<Change, 'sums' | 'priority'> & { readonly log: readonly LogLine[] }
+
+/** Most moves change nothing but the state: they share this one. */
+export const noChange: Changes = { open: [], shut: [], spawn: [], takes: [], gives: [], log: [] }
+
+export function joinChanges(before: Changes, change: Change): Changes {
+  const sums = change.sums ? { ...before.sums, ...change.sums } : before.sums
+  const priority = change.priority ?? before.priority
+  return {
+    open: [...before.open, ...(change.open ?? [])],
+    shut: [...before.shut, ...(change.shut ?? [])],
+    spawn: [...before.spawn, ...(change.spawn ?? [])],
+    takes: [...before.takes, ...(change.takes ?? [])],
+    gives: [...before.gives, ...(change.gives ?? [])],
+    log: change.log ? [...before.log, change.log] : before.log,
+    ...(sums === undefined ? {} : { sums }),
+    ...(priority === undefined ? {} : { priority }),
+  }
+}
+
+/** Where a path was before something was tried that may break. */
+export interface Mark {
+  readonly state: string
+  readonly hops: number
+  readonly data: unknown
+  readonly changed: boolean
+  readonly generation: number
+  readonly lanes: Path['lanes']
+  readonly change: Changes
+  readonly reason: string | null | undefined
+  readonly error: string | null | undefined
+}
+
+/**
+ * The hops that one move takes, and what they change: kept in memory from the claim to the commit, so that a cascade of
+ * five processors costs one decision, not five. It knows nothing of processors: whoever runs them says how they ended.
+ */
+export class Path {
+  readonly machine: Machine
+  readonly entity: Entity
+  state: string
+  error: string | null | undefined
+  /** Edge whose processor was asked for; it is answered by the first hop. */
+  request: Request | null
+  lanes: 'rest' | 'stop' | 'go' | null = null
+  /** The inline edge whose processor runs next. */
+  runs: Edge | null = null
+  #reason: string | null | undefined
+  readonly #implementation: Implementation
+  readonly #hopsMax: number
+  readonly #hops: Hop[] = []
+  #facts: Facts
+  #data: unknown
+  #changed = false
+  #generation: number
+  #change: Changes = noChange
+  /** How many hops had been taken when the last processor began: their attempts are over. */
+  #carried = 0
+  /** Of the last decision that paused. */
+  #cause = 'done'
+
+  constructor(implementation: Implementation, entity: Entity, data: unknown, facts: Facts, hopsMax: number) {
+    this.#implementation = implementation
+    this.machine = implementation.machine
+    this.entity = entity
+    this.request = entity.request
+    this.#facts = facts
+    this.#data = data
+    this.state = entity.state
+    this.#generation = entity.generation
+    this.#hopsMax = hopsMax
+  }
+
+  get facts(): Facts {
+    return this.#facts
+  }
+
+  /** The time has gone on, or a processor has run meanwhile. */
+  set facts(facts: Facts) {
+    this.#facts = facts
+  }
+
+  get data(): unknown {
+    return this.#data
+  }
+
+  get generation(): number {
+    return this.#generation
+  }
+
+  get hops(): number {
+    return this.#hops.length
+  }
+
+  get view(): View {
+    return viewOf(this.entity, this.#data, this.state, this.#generation)
+  }
+
+  put(data: unknown): void {
+    if (data === undefined) return
+    this.#data = data
+    this.#changed = true
+  }
+
+  addSums(sums: Sums): void {
+    this.#change = joinChanges(this.#change, { sums })
+  }
+
+  fail(reason: string, error: string | null): void {
+    this.#reason = reason
+    this.error = error
+    this.#facts = { ...this.#facts, reason, error }
+  }
+
+  judge(names: readonly string[]): string | null {
+    return names.length === 0 ? null : judge(this.#implementation, names, this.view, this.#facts)
+  }
+
+  first(edges: readonly Edge[]): Edge | null {
+    for (const edge of edges) if (edge.when.length === 0 || this.judge(edge.when) === null) return edge
+    return null
+  }
+
+  /** The edge whose processor runs in this state: what was requested, or the first `done` edge that may be taken. Null: none may. */
+  choose(): Edge | null {
+    if (this.runs) return this.runs
+    const requested = this.request?.edge
+    if (requested === undefined) return this.first(edgesFrom(this.machine, this.state, 'done'))
+    return this.machine.edges.find((edge) => edge.from === this.state && edge.name === requested) ?? null
+  }
+
+  take(edge: Edge): void {
+    if (this.#hops.length >= this.#hopsMax) {
+      throw new SluiceError(
+        'internal',
+        `Machine ${this.machine.name} took ${this.#hopsMax} hops in one move and was stopped at ${this.state}.`,
+        {
+          id: this.entity.id,
+          edge: edge.name,
+        },
+      )
+    }
+    // A request that fails in a settled state leads back to it: that is no reopening.
+    if (edge.to !== edge.from && isSettled(this.machine, this.state)) {
+      // Reopened: what it failed of belongs to the generation before.
+      this.#generation += 1
+      this.#reason = null
+      this.error = null
+    }
+    if (edge.assign) this.#apply(edge.assign)
+    if (edge.children) this.lanes = edge.children
+    this.#hops.push(hopOf(edge))
+    this.state = edge.to
+  }
+
+  #apply(name: string): void {
+    const assign = this.#implementation.assigns[name] as Assign
+    const change = assign(this.view, this.#facts, this.#facts.input)
+    this.put(change.data)
+    this.#change = joinChanges(this.#change, change)
+  }
+
+  /** Takes the edge of this cause, if there is one; without it the state is kept, and runs again at this time. */
+  follow(cause: 'retry' | 'poll', at: number, attempts: 'back' | 'stay'): Decision {
+    const edge = this.first(edgesFrom(this.machine, this.state, cause))
+    if (edge) this.take(edge)
+    return this.#decision(cause, { ...this.#waitIn(), for: 'run', at } as Wait, attempts, null)
+  }
+
+  /**
+   * Goes on from where the last hop led: inline edges and, if lanes were read, edges over children. Null: an inline
+   * edge's processor (`runs`) comes first, and then the path goes on.
+   */
+  arrive(cause: string, judging: boolean): Decision | null {
+    while (!isSettled(this.machine, this.state)) {
+      const edge = this.#next(judging)
+      if (!edge) break
+      if (edge.on === 'children' && edge.processor) return this.ask(edge, cause)
+      if (edge.processor) return this.#pause(edge, cause)
+      this.take(edge)
+    }
+    if (this.#hops.length === 0) return this.idle()
+    return this.#decision(cause, this.#waitIn(), 'reset', null)
+  }
+
+  #pause(edge: Edge, cause: string): null {
+    this.runs = edge
+    this.#cause = cause
+    this.request = null
+    this.#carried = this.#hops.length
+    return null
+  }
+
+  #next(judging: boolean): Edge | null {
+    const inline = this.first(edgesFrom(this.machine, this.state, 'done'))
+    if (inline?.inline && this.#hops.length > 0) return inline
+    // The lanes were read before: of children that this very move spawns they know nothing.
+    const isCurrent = judging && this.#facts.lanes !== null && this.#change.spawn.length === 0
+    return isCurrent ? this.#firstOverChildren() : null
+  }
+
+  #firstOverChildren(): Edge | null {
+    const edges = edgesFrom(this.machine, this.state, 'children')
+    if (edges.length === 0) return null
+    const settled = (this.#facts.lanes ?? []).every((lane) => lane.open === 0)
+    // An unguarded edge over children is taken when no child is open.
+    return this.first(edges.filter((edge) => edge.when.length > 0 || settled))
+  }
+
+  /** The processor of this edge runs first. */
+  ask(edge: Edge, cause: string): Decision {
+    return this.#decision(cause, { for: 'run', at: this.#facts.now }, 'stay', edge)
+  }
+
+  /** No edge may be taken now. */
+  idle(): Decision {
+    const { now } = this.#facts
+    const deadlines = edgesFrom(this.machine, this.state, 'time')
+      .map((edge) => timeAfter(this.entity.changedAt, edge.afterMs ?? 0))
+      .filter((at) => at > now)
+    const at = deadlines.length > 0 ? Math.min(...deadlines) : null
+    const waitsForChildren = edgesFrom(this.machine, this.state, 'children').length > 0
+    const wait: Wait = waitsForChildren
+      ? { for: 'children', at }
+      : at === null
+        ? { for: 'nothing' }
+        : { for: 'time', at }
+    return this.#decision('look', wait, 'stay', null)
+  }
+
+  /** The hops taken so far as a move of their own, after which the same processor goes on. */
+  soFar(): Decision {
+    return this.#decision('done', { for: 'run', at: this.#facts.now }, 'reset', null)
+  }
+
+  /** The path up to the processor that runs next. */
+  paused(): Decision {
+    return { ...this.#decision(this.#cause, this.#waitIn(), 'reset', null), runs: this.runs }
+  }
+
+  mark(): Mark {
+    return {
+      state: this.state,
+      hops: this.#hops.length,
+      data: this.#data,
+      changed: this.#changed,
+      generation: this.#generation,
+      lanes: this.lanes,
+      change: this.#change,
+      reason: this.#reason,
+      error: this.error,
+    }
+  }
+
+  restore(mark: Mark): void {
+    this.state = mark.state
+    this.#hops.length = mark.hops
+    this.#data = mark.data
+    this.#changed = mark.changed
+    this.#generation = mark.generation
+    this.lanes = mark.lanes
+    this.#change = mark.change
+    this.#reason = mark.reason
+    this.error = mark.error
+  }
+
+  #waitIn(): Wait {
+    return waitIn(this.machine, this.state, this.entity.parent === null, this.#facts.now)
+  }
+
+  #decision(cause: string, wait: Wait, attempts: Decision['attempts'], request: Edge | null): Decision {
+    return {
+      cause,
+      hops: this.#hops,
+      state: this.state,
+      settled: isSettled(this.machine, this.state),
+      generation: this.#generation,
+      data: this.#changed ? this.#data : undefined,
+      wait,
+      attempts: this.#carried === 0 ? attempts : afterHops(attempts),
+      runs: null,
+      request,
+      change: this.#change,
+      lanes: this.lanes,
+      ...(this.#reason === undefined ? {} : { reason: this.#reason }),
+      ...(this.error === undefined ? {} : { error: this.error }),
+    }
+  }
+}
+
+/** The hops before have done their work: what is counted now is the last state's first attempt. */
+function afterHops(attempts: Decision['attempts']): Decision['attempts'] {
+  return attempts === 'stay' ? 'one' : attempts === 'back' ? 'reset' : attempts
+}
+
+/** What an entity that enters this state waits for. */
+export function waitIn(machine: Machine, state: string, isRoot: boolean, now: number): Wait {
+  if (isSettled(machine, state)) {
+    const retentionMs = machine.states[state]?.retentionMs ?? null
+    return retentionMs !== null && isRoot ? { for: 'purge', at: timeAfter(now, retentionMs) } : { for: 'nothing' }
+  }
+  const plan = claimPlan(machine, state)
+  if (plan) {
+    const timer = plan.hops.length > 0 ? edgesFrom(machine, state, 'time')[0] : undefined
+    const at = timer && plan.hops[0]?.transition === timer.name ? timeAfter(now, timer.afterMs ?? 0) : now
+    return plan.gated ? { for: 'run', at, gated: true } : { for: 'run', at }
+  }
+  if (edgesFrom(machine, state, 'children').length > 0) return { for: 'children', at: now }
+  const timers = edgesFrom(machine, state, 'time')
+  if (timers.length > 0)
+    return { for: 'time', at: timeAfter(now, Math.min(...timers.map((edge) => edge.afterMs ?? 0))) }
+  return { for: 'nothing' }
+}
