@@ -100,11 +100,12 @@ function* failEdges(machine: Machine): Iterable<MachineFault> {
   for (const state of Object.keys(machine.states)) {
     const edge = running
       .flatMap((cause) => edgesFrom(machine, state, cause))
-      .find((edge) => edge.processor !== undefined)
+      .find((edge) => edge.processor !== undefined || (edge.on === 'done' && edge.ensure.length > 0))
     if (!edge || edgesFrom(machine, state, 'fail').length > 0) continue
     const target = isSettled(machine, state) ? `back to ${state}, since only an action leaves it` : 'to where it ends'
     const rule = `expected a way for work that fails for good; add a transition on fail from ${state} ${target}`
-    yield fault(machine, 'no_fail', `${edgeText(edge)} runs ${edge.processor} in state ${state}, ${rule}`, { edge })
+    const what = edge.processor === undefined ? `judges ${listText(edge.ensure)}` : `runs ${edge.processor}`
+    yield fault(machine, 'no_fail', `${edgeText(edge)} ${what} in state ${state}, ${rule}`, { edge })
   }
 }
 
@@ -250,8 +251,10 @@ function* outcomes(machine: Machine): Iterable<MachineFault> {
 
 function* ensures(machine: Machine): Iterable<MachineFault> {
   for (const edge of machine.edges) {
-    if (edge.ensure.length === 0 || edge.processor !== undefined || edge.on === 'claim' || edge.on === 'gate') continue
-    const rule = 'expected ensure beside a processor, whose result it judges; use when, or name the processor'
+    if (edge.ensure.length === 0 || edge.processor !== undefined || ['done', 'claim', 'gate'].includes(edge.on))
+      continue
+    const rule =
+      'expected ensure beside a processor or on a done edge, whose result it judges; use when, or name the processor'
     yield fault(machine, 'ensure_without_processor', `${edgeText(edge)} has ensure ${listText(edge.ensure)}, ${rule}`, {
       edge,
     })

@@ -6,6 +6,7 @@ import { isSluiceError } from './errors.ts'
 import { type Facts, type Implementation, implement } from './implementation.ts'
 import { emptyLane, type Lane } from './lane.ts'
 import { defineMachine } from './machine.ts'
+import { waitIn } from './path.ts'
 
 const at = 1_000_000
 

@@ -57,7 +57,7 @@ export function decideOn(path: Path, attempts: number, occurrence: Occurrence): 
       return path.follow('poll', timeAfter(path.facts.now, occurrence.afterMs), 'back')
     case 'fail':
       path.put(occurrence.data)
-      return afterFail(path, occurrence.reason, occurrence.error)
+      return path.giveUp(occurrence.reason, occurrence.error)
     case 'children':
       return path.arrive('children', true)
     case 'time':
@@ -103,7 +103,7 @@ function afterDone(path: Path, { edge, data, sums }: Extract<Occurrence, { cause
   path.put(data)
   const refusal = path.judge(edge.ensure)
   // The criterion rejects the work, not the worker: trying the same again would end the same.
-  if (refusal !== null) return afterFail(path, refusal, refusal)
+  if (refusal !== null) return path.giveUp(refusal, refusal)
   if (sums) path.addSums(sums)
   path.take(edge)
   return path.arrive(edge.on, false)
@@ -116,22 +116,10 @@ function afterRetry(
 ): Decision | null {
   path.put(occurrence.data)
   const policy = policyOf(path.machine, occurrence.processor)
-  if (attempts >= policy.attemptsMax) return afterFail(path, occurrence.error, occurrence.error)
+  if (attempts >= policy.attemptsMax) return path.giveUp(occurrence.error, occurrence.error)
   path.error = occurrence.error
   const delayMs = occurrence.delayMs ?? backoffMs(policy.backoff, attempts, path.facts.random)
   return path.follow('retry', timeAfter(path.facts.now, delayMs), 'stay')
-}
-
-function afterFail(path: Path, reason: string, error: string | null): Decision | null {
-  const edge = path.first(edgesFrom(path.machine, path.state, 'fail'))
-  if (!edge) {
-    throw new SluiceError('internal', `Machine ${path.machine.name} has no fail edge from ${path.state}.`, {
-      state: path.state,
-    })
-  }
-  path.fail(reason, error)
-  path.take(edge)
-  return path.arrive('fail', false)
 }
 
 function afterTime(path: Path): Decision | null {

@@ -105,6 +105,8 @@ export interface Context<D = unknown> {
   readonly lanes: readonly Lane[]
   /** Where the last checkpoint said to go on; null at the beginning. */
   readonly cursor: unknown
+  /** Own lanes as they are now. */
+  readLanes(): Promise<readonly Lane[]>
   /** The store's time. */
   now(): number
   /** Children appear with the commit of this run, all or none. Big fan-outs: call checkpoint in between. */

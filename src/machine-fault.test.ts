@@ -141,6 +141,10 @@ const broken: Readonly<Record<MachineFaultCode, readonly Machine[]>> = {
     waiting({ close: { from: 'waiting', to: 'sent', on: 'children', processor: 'count' } }),
     waiting({ close: { from: 'waiting', to: 'sent', on: 'time', afterMs: 1, processor: 'count' } }),
     waiting({ close: { from: 'waiting', to: 'sent', on: 'action', processor: 'count' } }),
+    waiting({
+      send: { from: 'ready', to: 'waiting', on: 'done', processor: 'send' },
+      close: { from: 'waiting', to: 'sent', on: 'done', ensure: 'allSent', inline: true },
+    }),
   ],
   not_total: [
     waiting({ close: { from: 'waiting', to: 'sent', on: 'children', when: 'allSent' } }),

@@ -141,10 +141,19 @@ export class Path {
     this.#change = joinChanges(this.#change, { sums })
   }
 
-  fail(reason: string, error: string | null): void {
+  /** It went wrong for good, in the state where the path is now. */
+  giveUp(reason: string, error: string | null): Decision | null {
+    const edge = this.first(edgesFrom(this.machine, this.state, 'fail'))
+    if (!edge) {
+      throw new SluiceError('internal', `Machine ${this.machine.name} has no fail edge from ${this.state}.`, {
+        state: this.state,
+      })
+    }
     this.#reason = reason
     this.error = error
     this.#facts = { ...this.#facts, reason, error }
+    this.take(edge)
+    return this.arrive('fail', false)
   }
 
   judge(names: readonly string[]): string | null {
@@ -212,6 +221,8 @@ export class Path {
       if (!edge) break
       if (edge.on === 'children' && edge.processor) return this.ask(edge, cause)
       if (edge.processor) return this.#pause(edge, cause)
+      const refusal = this.judge(edge.ensure)
+      if (refusal !== null) return this.giveUp(refusal, refusal)
       this.take(edge)
     }
     if (this.#hops.length === 0) return this.idle()

@@ -75,7 +75,8 @@ export function childOf(
     lane: child.lane ?? machine.name,
     ordinal,
     watches: (counter === null ? null : registry.find(counter, source.version))?.machine.watches ?? [],
-    respawn: respawnOf(machine, now),
+    // What is born settled has nothing to try: an existing one is left as it is.
+    respawn: isSettled(machine, child.state ?? (machine.initial[0] as string)) ? null : respawnOf(machine, now),
   }
 }
 

@@ -126,6 +126,10 @@ export class ProcessorContext implements Context {
       actOnChildren(this.#services, this.#running.entity, this, action, filter, input)
   }
 
+  get readLanes(): Context['readLanes'] {
+    return () => this.#services.store.lanes([this.#running.entity.id])
+  }
+
   get now(): Context['now'] {
     return () => this.#services.store.time()
   }

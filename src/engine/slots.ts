@@ -1,6 +1,9 @@
 import type { Policy } from '../policy.ts'
 import type { Running } from './running.ts'
 
+/** How long small gaps are gathered. */
+export const gatherMs = 10
+
 /** The places for one processor in this process, who waits for one, and how fast they go: decides how much to claim ahead. */
 export class Slots {
   readonly policy: Policy
@@ -13,6 +16,7 @@ export class Slots {
   #perMs = 0
   #ended = 0
   #since: number | null = null
+  #claimedAt = 0
 
   constructor(policy: Policy) {
     this.policy = policy
@@ -40,13 +44,23 @@ export class Slots {
   }
 
   /**
-   * How many more to claim: what can be started within this time at the measured rate. Small gaps are not worth a write
-   * of their own, unless a processor would stand idle for them.
+   * How many more to claim: what can be started within this time at the measured rate, and at least one for each place.
+   * Small gaps are gathered for a moment: a write for every run that ends would cost more than the runs.
    */
-  room(aheadMs: number, max: number): number {
+  room(aheadMs: number, max: number, now: number): number {
     const { parallel } = this.policy
-    const wanted = Math.min(max, Math.max(parallel, Math.floor(this.#perMs * aheadMs)))
+    const wanted = Math.max(parallel, Math.min(max, Math.floor(this.#perMs * aheadMs)))
     const room = wanted - this.held
-    return this.held < parallel || room * 2 >= wanted ? room : 0
+    if (room * 4 >= wanted) return room
+    return this.held < parallel && now - this.#claimedAt >= gatherMs ? room : 0
+  }
+
+  /** Whether a place stands idle that was not worth a claim. */
+  get hasGap(): boolean {
+    return this.held < this.policy.parallel
+  }
+
+  claimed(now: number): void {
+    this.#claimedAt = now
   }
 }

@@ -8,7 +8,7 @@ import { clockHeart } from './heart.ts'
 import { placeOf, type Run } from './registry.ts'
 import { Running } from './running.ts'
 import type { Services } from './services.ts'
-import { Slots } from './slots.ts'
+import { gatherMs, Slots } from './slots.ts'
 
 /** Claims what it can start soon, runs it, and keeps its lease alive. One per process. */
 export class Worker {
@@ -29,6 +29,7 @@ export class Worker {
   #again = false
   #cancelPoll = () => {}
   #cancelPatrol: (() => void) | null = null
+  #cancelLook: (() => void) | null = null
   #lookedAt = 0
   /** The store may hold leases for us that nobody here knows of. */
   #inDoubt = false
@@ -92,6 +93,7 @@ export class Worker {
     if (this.#state !== 'working') return
     this.#state = 'draining'
     this.#cancelPoll()
+    this.#cancelLook?.()
     await this.#current
     await this.#giveBack([...this.#slots.values()].flatMap((slots) => slots.queue))
     await this.#drained(this.#services.limits.drainMs)
@@ -208,6 +210,7 @@ export class Worker {
     if (this.#id !== worker) return false
     if (this.#state !== 'working') return this.#refuse(worker, entities)
     const now = store.time()
+    for (const slots of new Set(entities.map((entity) => this.#slotsOf(this.#runFor(entity))))) slots.claimed(now)
     for (const entity of entities) this.#accept(new Running(entity, this.#runFor(entity), now))
     if (entities.length > 0) this.#patrol()
     return entities.length > 0 && !(suspects && entities.length < limit)
@@ -220,13 +223,27 @@ export class Worker {
   }
 
   #claimable(): ClaimRun[] {
-    const { limits } = this.#services
+    const { limits, store } = this.#services
     const claims: ClaimRun[] = []
+    const now = store.time()
+    let gaps = false
     for (const run of this.#runs) {
-      const room = this.#slotsOf(run).room(limits.claimAheadMs, limits.claimMax)
+      const slots = this.#slotsOf(run)
+      const room = slots.room(limits.claimAheadMs, limits.claimMax, now)
       if (room > 0) claims.push({ ...run.claim, limit: room })
+      else if (slots.hasGap) gaps = true
     }
+    if (gaps) this.#lookSoon()
     return claims
+  }
+
+  /** Places that stand idle are filled in a moment, whether or not another run ends by then. */
+  #lookSoon(): void {
+    if (this.#cancelLook || this.#state !== 'working') return
+    this.#cancelLook = this.#services.clock.after(gatherMs, () => {
+      this.#cancelLook = null
+      this.look()
+    })
   }
 
   #runFor(entity: Entity): Run {

@@ -29,6 +29,8 @@ export class Alike {
   readonly #now: number
   #shape: Shape | null = null
   #ids: number[] = []
+  /** Those that have new data. */
+  #data: { readonly id: number; readonly text: string }[] = []
 
   constructor(ledger: Ledger, now: number) {
     this.#ledger = ledger
@@ -46,6 +48,7 @@ export class Alike {
     if (!this.#shape || !isSame(this.#shape, shape)) this.flush()
     this.#shape ??= shape
     this.#ids.push(row.id)
+    if (move.data !== null) this.#data.push({ id: row.id, text: move.data })
     lanes.count(lane, before, this.#ledger.figure(row))
     feed.moved(row.id, row.seq + 1)
     if (isRun(row.wait)) this.#ledger.hint('work')
@@ -56,10 +59,27 @@ export class Alike {
   flush(): void {
     const shape = this.#shape
     if (!shape) return
-    const [moved, recorded] = [idSet(this.#ids, 11), idSet(this.#ids, 4)]
+    const ids = this.#ids
+    const data = this.#data
     this.#shape = null
     this.#ids = []
+    this.#data = []
+    if (data.length < ids.length) this.#moveTogether(shape, data.length === 0 ? ids : without(ids, data))
+    if (data.length > 0) this.#moveWithData(shape, data)
+    const recorded = idSet(ids, 4)
+    this.#ledger.database.run(
+      `INSERT INTO history (entity, seq, epoch, generation, at, path, actor)
+       SELECT id, seq, epoch, generation, ?1, ?2, ?3 FROM entity WHERE ${recorded.where}`,
+      this.#now,
+      shape.path,
+      shape.actor,
+      ...recorded.values,
+    )
+  }
+
+  #moveTogether(shape: Shape, ids: readonly number[]): void {
     const { database, limits } = this.#ledger
+    const moved = idSet(ids, 11)
     database.run(
       `UPDATE entity SET line = ?1, rank = CASE WHEN ?1 IS NULL THEN NULL ELSE ?2 + priority * ?3 END, plan = ?4, state = ?5,
        settled = ?6, generation = ?7, seq = seq + 1, epoch = epoch + ?8, attempts = ${attemptsSql[shape.attempts]},
@@ -77,14 +97,24 @@ export class Alike {
       this.#now,
       ...moved.values,
     )
-    database.run(
-      `INSERT INTO history (entity, seq, epoch, generation, at, path, actor)
-       SELECT id, seq, epoch, generation, ?1, ?2, ?3 FROM entity WHERE ${recorded.where}`,
-      this.#now,
-      shape.path,
-      shape.actor,
-      ...recorded.values,
+  }
+
+  /**
+   * Each row has data of its own, and all else in common. What a machine has few of is written into the statement, as
+   * fewer values are bound then for each row; what grows without bound is not, as statements are kept.
+   */
+  #moveWithData(shape: Shape, data: readonly { readonly id: number; readonly text: string }[]): void {
+    const { database, limits } = this.#ledger
+    const rank = shape.line === null ? 'NULL' : `?4 + priority * ${limits.ageingMs}`
+    const suspect = shape.by === 'outside' ? 'suspect' : '0'
+    const epoch = shape.by === 'outside' ? 'epoch + 1' : 'epoch'
+    const statement = database.statement(
+      `UPDATE entity SET line = ?5, rank = ${rank}, plan = ${shape.plan}, state = ${shape.state}, settled = ${shape.settled},
+       generation = ?6, seq = seq + 1, epoch = ${epoch}, attempts = ${attemptsSql[shape.attempts]}, suspect = ${suspect},
+       wait = ${shape.wait}, at = ?4, changed_at = ?3, data = ?2 WHERE id = ?1`,
     )
+    const { at, line, generation } = shape
+    for (const { id, text } of data) statement.run(id, text, this.#now, at, line, generation)
   }
 
   /** Puts the row into its new state and says what that takes. */
@@ -128,7 +158,6 @@ export function isPlainMove(move: Move): boolean {
     move.hops.length > 0 &&
     move.by !== 'aside' &&
     !move.keep &&
-    move.data === null &&
     move.labels === null &&
     move.priority === null &&
     wait !== null &&
@@ -156,6 +185,11 @@ function isPlainRow(row: EntityRow): boolean {
   return (
     row.wait !== waits.children && row.more === null && row.shares === null && row.reason === null && row.sums === null
   )
+}
+
+function without(ids: readonly number[], data: readonly { readonly id: number }[]): readonly number[] {
+  const others = new Set(data.map(({ id }) => id))
+  return ids.filter((id) => !others.has(id))
 }
 
 function isUnset(value: unknown): boolean {
