@@ -13,6 +13,7 @@ const scenarios = {
   'fan-in': 'one parent, many children',
   recovery: 'a killed worker’s entity runs again',
   flatness: 'cost per item as the store grows',
+  upload: 'a file of a million items, beside plain inserts',
 } as const
 
 const goals: Readonly<Record<string, string>> = {
@@ -24,6 +25,11 @@ const goals: Readonly<Record<string, string>> = {
   flatness: '≤ 1.25',
   idle_p99_ms: '≤ 5',
   recovery_leases: '≤ 2',
+  upload_per_s: '≥ 40,000',
+  upload_rss_mib: '≤ 200',
+  upload_text_per_s: '≥ 15,000',
+  upload_text_rss_mib: '≤ 200',
+  upload_flatness: '≤ 1.25',
 }
 
 /**

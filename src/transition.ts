@@ -67,6 +67,14 @@ export interface Hop {
   readonly to: string
 }
 
+/** One for each edge: a million moves share their hops. */
+const hops = new WeakMap<Edge, Hop>()
+
 export function hopOf(edge: Edge): Hop {
-  return { transition: edge.name, from: edge.from, to: edge.to }
+  let hop = hops.get(edge)
+  if (!hop) {
+    hop = { transition: edge.name, from: edge.from, to: edge.to }
+    hops.set(edge, hop)
+  }
+  return hop
 }

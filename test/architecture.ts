@@ -188,7 +188,8 @@ function layerComplaint(source: Source, zone: string, imported: Import): string 
 export function dependencyComplaints(sources: readonly Source[], installed: ReadonlySet<string>): readonly string[] {
   return sources.filter(isShipped).flatMap((source) =>
     importsOf(source)
-      .filter(({ specifier }) => !/^(\.|node:)/.test(specifier) && !installed.has(packageOf(specifier)))
+      // The package may name itself.
+      .filter(({ specifier }) => !/^(\.|node:|sluice(\/|$))/.test(specifier) && !installed.has(packageOf(specifier)))
       .map(({ specifier }) => `${source.path} imports ${specifier}, which is no dependency or peer of the package.`),
   )
 }

@@ -9,13 +9,16 @@ import {
   parseDeviations,
   parseMermaid,
 } from '../src/diagram.ts'
+import { uploadBatch } from '../workflows/upload/batch-machine.ts'
 import { type SeedDiagramName, seedDiagrams } from './seed-diagrams.ts'
 
 /**
  * Each family adds its machines here as it arrives. `names` compares the transitions' names too, for diagrams whose
  * labels begin with one. 001 is superseded by 000 and is compared with no machine.
  */
-const compared: readonly { diagram: SeedDiagramName; machine: DiagramSubject; names?: boolean }[] = []
+const compared: readonly { diagram: SeedDiagramName; machine: DiagramSubject; names?: boolean }[] = [
+  { diagram: '003-upload-batch', machine: uploadBatch, names: true },
+]
 
 const deviations = parseDeviations(readFileSync(new URL('../diagrams/deviations.md', import.meta.url), 'utf8'))
 

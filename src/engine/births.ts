@@ -68,15 +68,27 @@ export function childOf(
     )
   }
   const counter = child.of === 'parent' ? machine.parent : source.machine
+  const birth = birthOf(machine, child, false, now, limits)
+  // Spelt out: a million of them are made, and a copy of each costs as much as the rest of it.
   return {
-    ...birthOf(machine, child, false, now, limits),
+    machine: birth.machine,
+    version: birth.version,
+    state: birth.state,
+    settled: birth.settled,
+    data: birth.data,
+    labels: birth.labels,
+    priority: birth.priority,
+    wait: birth.wait,
+    reason: birth.reason,
+    sums: birth.sums,
+    key: birth.key,
     createdBy: null,
     parent,
     lane: child.lane ?? machine.name,
     ordinal,
-    watches: (counter === null ? null : registry.find(counter, source.version))?.machine.watches ?? [],
+    watches: (counter === null ? null : registry.find(counter, source.version))?.machine.watches ?? noWatches,
     // What is born settled has nothing to try: an existing one is left as it is.
-    respawn: isSettled(machine, child.state ?? (machine.initial[0] as string)) ? null : respawnOf(machine, now),
+    respawn: birth.settled ? null : respawnOf(machine, now),
   }
 }
 
@@ -92,8 +104,20 @@ export function childrenOf(
   return children.map((child, index) => childOf(registry, source, child, child.ordinal ?? first + index, now, limits))
 }
 
+const noWatches: readonly string[] = []
+
+/** The same for all children of a machine that are spawned in the same moment. */
+let lastRespawn: { readonly machine: Machine; readonly now: number; readonly respawn: Respawn | null } | null = null
+
 function respawnOf(machine: Machine, now: number): Respawn | null {
   if (machine.respawn === null) return null
+  if (lastRespawn?.machine === machine && lastRespawn.now === now) return lastRespawn.respawn
+  const respawn = findRespawn(machine, now)
+  lastRespawn = { machine, now, respawn }
+  return respawn
+}
+
+function findRespawn(machine: Machine, now: number): Respawn | null {
   const edges = machine.settled.flatMap((state) =>
     edgesFrom(machine, state, 'action').filter((edge) => edge.name === machine.respawn),
   )

@@ -17,11 +17,8 @@ import type { Services } from './services.ts'
 export class ProcessorContext implements Context {
   data: unknown
   readonly lanes: readonly Lane[]
-  /** Spawned and not yet written. */
-  #buffer: ChildBirth[] = []
-  #spawned: number
-  #staged: boolean
-  #cursor: unknown
+  /** Made when first needed: most runs spawn nothing, and a hundred thousand of them begin each second. */
+  #fanOut: FanOut | null = null
   #view: View | null = null
   #log: Logger | null = null
   #progress: string | null = null
@@ -56,11 +53,6 @@ export class ProcessorContext implements Context {
     this.data = path.data
     this.lanes = lanes
     this.#settle = settle
-    const { checkpoint, attempts, suspect } = running.entity
-    this.#spawned = checkpoint?.spawned ?? running.entity.spawned
-    this.#cursor = checkpoint?.cursor ? JSON.parse(checkpoint.cursor) : null
-    // An earlier attempt may have staged children and died: what it left beyond this run's is dropped when published.
-    this.#staged = checkpoint !== null || attempts > 1 || suspect > 0
   }
 
   get entity(): View {
@@ -101,7 +93,12 @@ export class ProcessorContext implements Context {
   }
 
   get cursor(): unknown {
-    return this.#cursor
+    return this.#out().cursor
+  }
+
+  #out(): FanOut {
+    this.#fanOut ??= fanOutOf(this.#running.entity)
+    return this.#fanOut
   }
 
   // What a processor calls is read as a bound function, so that it may be taken out of the context: `({ data, spawn }) => …`.
@@ -137,27 +134,39 @@ export class ProcessorContext implements Context {
   async #spawn(children: Child | readonly Child[]): Promise<void> {
     const { registry, limits, store } = this.#services
     const now = store.time()
+    const out = this.#out()
     for (const child of Array.isArray(children) ? (children as readonly Child[]) : [children as Child]) {
-      const ordinal = child.ordinal ?? this.#spawned
-      this.#spawned = Math.max(this.#spawned, ordinal + 1)
-      this.#buffer.push(childOf(registry, this.#running.entity, child, ordinal, now, limits))
-      // A processor that never makes a checkpoint still must not hold a million children in memory.
-      if (this.#buffer.length >= limits.spawnMax) await this.#write(this.#running.entity.checkpoint ?? undefined)
+      // A processor that never makes a checkpoint still must not hold a million children in memory. Those of a full group wait for the
+      // checkpoint that usually follows: then both are one commit.
+      if (out.buffer.length >= limits.spawnMax) await this.#write(this.#running.entity.checkpoint ?? undefined)
+      const ordinal = child.ordinal ?? out.spawned
+      out.spawned = Math.max(out.spawned, ordinal + 1)
+      out.buffer.push(childOf(registry, this.#running.entity, child, ordinal, now, limits))
     }
   }
 
   async #checkpoint(cursor: unknown): Promise<void> {
     const text = jsonText(cursor, 'A checkpoint', this.#services.limits)
-    await this.#write({ cursor: text, spawned: this.#spawned })
-    this.#cursor = cursor
+    const out = this.#out()
+    await this.#write({ cursor: text, spawned: out.spawned })
+    out.cursor = cursor
   }
 
   async #write(checkpoint: { cursor: string | null; spawned: number } | undefined): Promise<void> {
     await this.#settle()
-    const children = this.#buffer
-    this.#buffer = []
-    if (children.length > 0) this.#staged = true
-    await this.#save({ ...(checkpoint ? { checkpoint } : {}), ...(children.length > 0 ? { children } : {}) })
+    const out = this.#out()
+    const children = out.buffer
+    out.buffer = []
+    if (children.length > 0) out.isStaged = true
+    // What was said about progress meanwhile goes along, instead of costing a commit of its own.
+    const progress = this.#progress
+    this.#progress = null
+    await this.#save({
+      ...(checkpoint ? { checkpoint } : {}),
+      ...(children.length > 0 ? { children } : {}),
+      ...(progress === null ? {} : { progress }),
+    })
+    if (progress !== null) this.#running.entity = { ...this.#running.entity, progress }
     if (checkpoint) this.#running.entity = { ...this.#running.entity, checkpoint }
   }
 
@@ -192,7 +201,7 @@ export class ProcessorContext implements Context {
     this.#progress = jsonText(value, 'Progress', this.#services.limits)
     if (this.#saying) return
     this.#saying = true
-    void this.#say()
+    this.#services.clock.soon(() => void this.#say())
   }
 
   /** Nobody waits for it, and nothing depends on it: a word that comes too late is no reason to end the run. */
@@ -226,7 +235,27 @@ export class ProcessorContext implements Context {
   result(): { children: readonly ChildBirth[]; staging: 'none' | 'publish'; spawned: number } {
     // The run has ended: what it has not said by now would be said of the next state.
     this.#progress = null
-    return { children: this.#buffer, staging: this.#staged ? 'publish' : 'none', spawned: this.#spawned }
+    const { buffer, isStaged, spawned } = this.#out()
+    return { children: buffer, staging: isStaged ? 'publish' : 'none', spawned }
+  }
+}
+
+/** What a run spawns, and how far it has come. */
+interface FanOut {
+  /** Spawned and not yet written. */
+  buffer: ChildBirth[]
+  spawned: number
+  isStaged: boolean
+  cursor: unknown
+}
+
+function fanOutOf({ checkpoint, attempts, suspect, spawned }: Entity): FanOut {
+  return {
+    buffer: [],
+    spawned: checkpoint?.spawned ?? spawned,
+    // An earlier attempt may have staged children and died: what it left beyond this run's is dropped when published.
+    isStaged: checkpoint !== null || attempts > 1 || suspect > 0,
+    cursor: checkpoint?.cursor ? JSON.parse(checkpoint.cursor) : null,
   }
 }
 

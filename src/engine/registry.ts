@@ -22,7 +22,7 @@ export interface Run {
 
 /** The machines that this process knows, checked before anything starts. Versions live side by side. */
 export class Registry {
-  readonly #byVersion = new Map<string, Implementation>()
+  readonly #byName = new Map<string, Map<number, Implementation>>()
   readonly #newest = new Map<string, Implementation>()
   readonly runs: readonly Run[]
   /** Each as `name@version`. */
@@ -33,29 +33,30 @@ export class Registry {
       const { machine } = implementation
       assertMachine(machine)
       const name = nameOf(machine.name, machine.version)
-      if (this.#byVersion.has(name)) {
+      if (this.knows(machine.name, machine.version)) {
         const why =
           machine.name === 'walk' ? "walk is the engine's own machine; choose another name" : 'give each version once'
         throw new SluiceError('invalid', `Machine ${name} is given twice; ${why}.`, { machine: name })
       }
-      this.#byVersion.set(name, implementation)
+      const versions = this.#byName.get(machine.name) ?? new Map<number, Implementation>()
+      this.#byName.set(machine.name, versions.set(machine.version, implementation))
       const newest = this.#newest.get(machine.name)
       if (!newest || newest.machine.version < machine.version) this.#newest.set(machine.name, implementation)
     }
-    this.names = [...this.#byVersion.keys()]
-    this.runs = [...this.#byVersion.values()].flatMap(runsOf)
+    this.names = implementations.map(({ machine }) => nameOf(machine.name, machine.version))
+    this.runs = implementations.flatMap(runsOf)
   }
 
   get machines(): readonly Machine[] {
-    return [...this.#byVersion.values()].map((implementation) => implementation.machine)
+    return [...this.#byName.values()].flatMap((versions) => [...versions.values()].map(({ machine }) => machine))
   }
 
   knows(machine: string, version: number): boolean {
-    return this.#byVersion.has(nameOf(machine, version))
+    return this.find(machine, version) !== null
   }
 
   get(machine: string, version: number): Implementation {
-    const implementation = this.#byVersion.get(nameOf(machine, version))
+    const implementation = this.find(machine, version)
     if (implementation) return implementation
     throw new SluiceError('not_found', `This process does not know machine ${nameOf(machine, version)}.`, {
       machine,
@@ -72,7 +73,7 @@ export class Registry {
 
   /** Null where the child's machine names no parent, or one that is not known here. */
   find(machine: string, version: number): Implementation | null {
-    return this.#byVersion.get(nameOf(machine, version)) ?? null
+    return this.#byName.get(machine)?.get(version) ?? null
   }
 
   rows(): readonly MachineRow[] {

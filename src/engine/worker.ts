@@ -107,9 +107,7 @@ export class Worker {
     if (this.#id !== null) await this.#retire(this.#id)
   }
 
-  #slotsOf(run: Run): Slots {
-    return this.#slots.get(run.place) as Slots
-  }
+  #slotsOf = (run: Run): Slots => this.#slots.get(run.place) as Slots
 
   /** A place for the next state's processor, if it is served here and one is free: then the lease may be kept. */
   #reserve(machine: Machine, state: string): Run | null {
@@ -273,20 +271,23 @@ export class Worker {
     running.begin(now, running.run.policy.timeoutMs)
     running.active = true
     slots.active += 1
-    void this.#executor.execute(running).then(
-      () => this.#ended(running),
-      (error: unknown) => {
-        // This process has stopped, and given back what it held.
-        if (this.#state === 'ended') return
-        // The executor turns every failure into an outcome; what still throws is a fault of ours, and loses nothing: the lease ends.
-        this.#services.log.error({ entity: running.entity.id, error: messageOf(error) }, 'a run broke; its lease ends')
-        running.dropped = true
-        void this.#services.store
-          .release({ kind: 'timed_out', leases: [running.entity], error: messageOf(error) })
-          .catch(() => this.#doubt())
-          .then(() => this.#ended(running))
-      },
-    )
+    void this.#execute(running)
+  }
+
+  async #execute(running: Running): Promise<void> {
+    try {
+      await this.#executor.execute(running)
+    } catch (error) {
+      // This process has stopped, and given back what it held.
+      if (this.#state === 'ended') return
+      // The executor turns every failure into an outcome; what still throws is a fault of ours, and loses nothing: the lease ends.
+      this.#services.log.error({ entity: running.entity.id, error: messageOf(error) }, 'a run broke; its lease ends')
+      running.dropped = true
+      const leases = [running.entity]
+      const release = this.#services.store.release({ kind: 'timed_out', leases, error: messageOf(error) })
+      await release.catch(() => this.#doubt())
+    }
+    this.#ended(running)
   }
 
   /** The processor is through; the next one may begin while the move is being written. */

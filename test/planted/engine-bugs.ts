@@ -57,7 +57,7 @@ export const engineBugs: readonly Bug[] = [
     name: 'staged-and-never-published',
     what: 'A processor that made checkpoints ends without the children that it staged.',
     file: 'src/engine/context.ts',
-    find: "this.#staged ? 'publish' : 'none'",
+    find: "isStaged ? 'publish' : 'none'",
     replace: "'none'",
     caughtBy: inSimulation(anyFaults),
   },

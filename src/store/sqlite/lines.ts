@@ -57,6 +57,7 @@ export class Lines {
   readonly #active = new Map<string, Set<Line>>()
   /** Most entities of a group go to the same line. */
   #lastShared: Line | null = null
+  #lastOfLane: Line | null = null
 
   constructor(database: Database) {
     this.#database = database
@@ -74,7 +75,22 @@ export class Lines {
 
   /** Of one lane's children, staged ones apart. It is shut unless the lane lets them through and they are published. */
   ofLane(run: Run, lane: number, figures: Lane, gated: boolean, staging: number | null, suspect: boolean): Line {
-    return this.#find('lane', run, { lane, gated, staging, suspect }, staging !== null || !letsThrough(figures, gated))
+    // Children are spawned by the thousand, into the same line: its name is put together once.
+    const last = this.#lastOfLane
+    const isSame =
+      last &&
+      last.lane === lane &&
+      last.staging === staging &&
+      last.gated === gated &&
+      last.suspect === suspect &&
+      last.machine === run.machine &&
+      last.state === run.state &&
+      last.edge === run.edge
+    if (isSame) return last
+    const isShut = staging !== null || !letsThrough(figures, gated)
+    const line = this.#find('lane', run, { lane, gated, staging, suspect }, isShut)
+    this.#lastOfLane = line
+    return line
   }
 
   /** Of what a hold stopped, by whether the claim called the state holdable. Claims pass by while the hold stands. */
@@ -144,6 +160,7 @@ export class Lines {
       line.shut = true
       this.#file(line)
       this.#byId.delete(line.id)
+      this.#lastOfLane = null
       this.#byName.delete(nameOf(line.kind, line, line))
     }
     this.#database.run('DELETE FROM line WHERE lane = ?', lane)
@@ -272,6 +289,7 @@ export class Lines {
     this.#byId.clear()
     this.#active.clear()
     this.#lastShared = null
+    this.#lastOfLane = null
   }
 }
 

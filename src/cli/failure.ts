@@ -1,0 +1,35 @@
+import { errorStatus, isSluiceError, messageOf } from '../errors.ts'
+import { plain } from './text.ts'
+
+/** One sentence for a person, and no stack trace: whoever mistyped a name does not want to see our insides. */
+export function sentenceOf(error: unknown): string {
+  return plain((systemSentence(error) ?? messageOf(error)).replaceAll(/\s*\n\s*/g, ' '), 2_000)
+}
+
+export function exitOf(error: unknown): number {
+  return isSluiceError(error) ? errorStatus[error.code].exit : 2
+}
+
+/** What the system says in letters, in words. */
+function systemSentence(error: unknown): string | null {
+  if (!(error instanceof Error) || isSluiceError(error)) return null
+  const { code, path } = error as NodeJS.ErrnoException
+  const name = path ?? 'A file'
+  switch (code) {
+    case 'ENOENT':
+      return `${name} does not exist.`
+    case 'EACCES':
+    case 'EPERM':
+      return `${name} may not be read or written by this user.`
+    case 'EISDIR':
+      return `${name} is a folder, not a file.`
+    case 'ENOTDIR':
+      return `${name} lies below something that is not a folder.`
+    case 'ENOSPC':
+      return `There is no room left on the disk${path ? ` for ${path}` : ''}. Nothing is lost; make room and run the same command again.`
+    case 'EROFS':
+      return `${name} lies on a disk that is read only.`
+    default:
+      return null
+  }
+}

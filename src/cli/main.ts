@@ -1,0 +1,83 @@
+import { readFileSync } from 'node:fs'
+import { Command, CommanderError } from 'commander'
+import { doingOn } from './command.ts'
+import { exitOf, sentenceOf } from './failure.ts'
+import { type Host, processHost } from './host.ts'
+import { uploadCommand } from './upload.ts'
+import { workflowCommand } from './workflow.ts'
+
+/** Whoever typed what does not exist. */
+const usageExit = 2
+
+/** Runs the command that the words say, and gives its exit status. */
+export async function main(words: readonly string[], host: Host = processHost(words)): Promise<number> {
+  let status = 0
+  const program = programOf(host, (exit) => {
+    status = exit
+  })
+  try {
+    await program.parseAsync(words, { from: 'user' })
+    return status
+  } catch (error) {
+    if (error instanceof CommanderError) return usageEnd(error, host)
+    host.terminal.err(`${sentenceOf(error)}\n`)
+    return exitOf(error)
+  }
+}
+
+function programOf(host: Host, onEnd: (status: number) => void): Command {
+  const program = new Command('sluice')
+    .description('A durable batch engine: files in, every item through its workflow, a truthful report out.')
+    .version(version(), '--version', 'print the version')
+    .helpOption('--help', 'print this help')
+    .helpCommand(false)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => host.terminal.out(text),
+      writeErr: (text) => host.terminal.err(text),
+      // Errors are told by usageEnd, in one sentence.
+      outputError: () => {},
+    })
+    .addHelpText('after', examples)
+  const doing = doingOn(host, onEnd)
+  program.addCommand(inherit(uploadCommand(doing), program))
+  program.addCommand(inherit(workflowCommand(doing), program))
+  return program
+}
+
+/** Commands that were built apart do not take over the settings of their parent by themselves. */
+function inherit(command: Command, parent: Command): Command {
+  command.copyInheritedSettings(parent)
+  for (const child of command.commands) inherit(child, command)
+  return command
+}
+
+function usageEnd(error: CommanderError, { terminal }: Host): number {
+  switch (error.code) {
+    case 'commander.helpDisplayed':
+    case 'commander.version':
+      return 0
+    case 'commander.help':
+      // A command that only holds others was called alone; its help was told to the error stream.
+      return usageExit
+    default: {
+      const sentence = error.message.replace(/^error: /, '').replaceAll(/\s*\n\s*/g, ' ')
+      terminal.err(`${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}${/[.)?]$/.test(sentence) ? '' : '.'}\n`)
+      return usageExit
+    }
+  }
+}
+
+/** The package finds itself by its name, from the sources and from what is built. */
+function version(): string {
+  return JSON.parse(readFileSync(new URL(import.meta.resolve('sluice/package.json')), 'utf8')).version
+}
+
+const examples = `
+Examples
+  sluice upload sample items.json --items 100000 --bad 0.01   write a file to try it with
+  sluice upload run items.json                                upload it and wait for the end
+  sluice upload errors 1                                      see what failed, and why
+  sluice upload search --type story --min-score 100           look at what was uploaded
+  sluice upload run --help                                    all that a command can do
+`

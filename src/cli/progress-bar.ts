@@ -1,0 +1,89 @@
+import { countOf, percentOf, waitOf } from './figures.ts'
+import { Pace } from './pace.ts'
+import { sizeOf } from './size.ts'
+import type { Terminal } from './terminal.ts'
+
+/** How far one phase has come. */
+export interface Step {
+  readonly phase: string
+  readonly done: number
+  /** Null: nobody knows yet. */
+  readonly total: number | null
+  readonly unit: 'bytes' | 'items'
+  /** Where the source of the figures knows better than we do. */
+  readonly ratePerSecond?: number | null
+  readonly etaMs?: number | null
+}
+
+/** Often enough to look alive, rarely enough to cost nothing. */
+const paintMs = 100
+/** Logs of a machine want a line now and then. */
+const lineMs = 5_000
+const barMax = 30
+
+/** A line that is painted over on a terminal; elsewhere a plain line at each new phase and every few seconds. */
+export class ProgressBar {
+  readonly #terminal: Terminal
+  readonly #now: () => number
+  readonly #pace = new Pace()
+  #phase = ''
+  #shownAt = Number.NEGATIVE_INFINITY
+  #isPainted = false
+
+  constructor(terminal: Terminal, now: () => number) {
+    this.#terminal = terminal
+    this.#now = now
+  }
+
+  show(step: Step): void {
+    const now = this.#now()
+    const isNew = step.phase !== this.#phase
+    if (isNew) this.#pace.reset()
+    this.#phase = step.phase
+    this.#pace.add(step.done, now)
+    if (!isNew && now - this.#shownAt < (this.#terminal.isTty ? paintMs : lineMs)) return
+    this.#shownAt = now
+    const figures = this.#withPace(step)
+    const { isTty, columns } = this.#terminal
+    this.#isPainted = isTty
+    this.#terminal.err(isTty ? `\r\x1b[2K${progressLine(figures, columns - 1)}` : `${figuresOf(figures)}\n`)
+  }
+
+  /** Leaves the line empty, so that what is said next stands alone. */
+  clear(): void {
+    if (this.#isPainted) this.#terminal.err('\r\x1b[2K')
+    this.#isPainted = false
+    this.#shownAt = Number.NEGATIVE_INFINITY
+  }
+
+  #withPace(step: Step): Step {
+    const ratePerSecond = step.ratePerSecond ?? this.#pace.perSecond
+    const left = step.total === null ? null : step.total - step.done
+    const etaMs = step.etaMs ?? (ratePerSecond && left !== null && left > 0 ? (left / ratePerSecond) * 1_000 : null)
+    return { ...step, ratePerSecond, etaMs }
+  }
+}
+
+/** The bar with its figures, within the columns that there are; the bar gives way first. */
+export function progressLine(step: Step, columns: number): string {
+  const figures = figuresOf(step)
+  const width = Math.min(barMax, columns - figures.length - 1)
+  if (width < 5 || step.total === null) return figures.slice(0, Math.max(0, columns))
+  const share = step.total > 0 ? Math.min(1, step.done / step.total) : 0
+  const full = Math.floor(share * width)
+  return `${'█'.repeat(full)}${'░'.repeat(width - full)} ${figures}`
+}
+
+export function figuresOf({ phase, done, total, unit, ratePerSecond, etaMs }: Step): string {
+  const amount = unit === 'bytes' ? sizeOf : countOf
+  const parts = [
+    ...(total === null
+      ? done > 0
+        ? [amount(done)]
+        : []
+      : [`${percentOf(done, total)}, ${amount(done)} of ${amount(total)}`]),
+    ...(ratePerSecond ? [`${amount(ratePerSecond)}/s`] : []),
+    ...(etaMs === null || etaMs === undefined ? [] : [`${waitOf(etaMs)} to go`]),
+  ]
+  return parts.length === 0 ? phase : `${phase}: ${parts.join(', ')}`
+}

@@ -1,0 +1,37 @@
+/**
+ * Names and messages that come from data may hold escape sequences that repaint a terminal, or line breaks that fake a line of ours.
+ * Whatever is not ours goes through here before it is shown.
+ */
+export function plain(text: unknown, charactersMax = 500): string {
+  const line = String(text)
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}]/gu, escaped)
+    .toWellFormed()
+  return line.length <= charactersMax ? line : `${line.slice(0, charactersMax - 1).toWellFormed()}…`
+}
+
+function escaped(character: string): string {
+  const code = character.codePointAt(0) ?? 0
+  return code < 0x100 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u{${code.toString(16)}}`
+}
+
+/** A word as a shell takes it: what we tell people to type must work when typed. */
+export function shellWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+}
+
+export function commandLine(words: readonly string[]): string {
+  return words.map(shellWord).join(' ')
+}
+
+/** Columns that line up; numbers to the right. */
+export function table(rows: readonly (readonly (string | number)[])[], indent = '  '): readonly string[] {
+  const texts = rows.map((row) => row.map((cell) => (typeof cell === 'number' ? cell.toLocaleString('en') : cell)))
+  const widths = (texts[0] ?? []).map((_, column) => Math.max(...texts.map((row) => row[column]?.length ?? 0)))
+  return texts.map((row, line) => {
+    const cells = row.map((cell, column) => {
+      const width = widths[column] ?? 0
+      return typeof rows[line]?.[column] === 'number' ? cell.padStart(width) : cell.padEnd(width)
+    })
+    return `${indent}${cells.join('  ')}`.trimEnd()
+  })
+}

@@ -1,0 +1,325 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { after, describe, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { verifySignature } from 'sluice/upload'
+import { type Ending, newFolder, removeFolders, resultIn, sluice, start, written } from './command-process.ts'
+
+after(removeFolders)
+
+const story = (id: number) => ({
+  id,
+  type: 'story',
+  by: 'ada',
+  time: 1_700_000_000 + id,
+  title: `Story ${id}`,
+  score: id,
+})
+const good = JSON.stringify([
+  story(1),
+  story(2),
+  { id: 3, type: 'comment', by: 'bob', time: 1_700_000_009, parent: 1, text: 'Yes.' },
+])
+const mixed = JSON.stringify([story(1), null, { id: 4 }, story(5), story(1)])
+
+describe('upload run', () => {
+  test('a good file is completed: exit 0, and a report for people', async () => {
+    const cwd = newFolder()
+    const { status, out, err } = await sluice(cwd, 'upload', 'run', written(cwd, 'items.json', good))
+    assert.match(out, /^Batch \d+ \(items\.json\) is completed\.\nIt took /)
+    assert.match(out, /total {6}3\n {2}completed {2}3\n {2}failed {5}0\n {2}skipped {4}0\n/)
+    assert.ok(!err.includes('\x1b'))
+    assert.equal(status, 0)
+  })
+
+  test('--json prints one object, the same file again is the same batch, and --force is another', async () => {
+    const cwd = newFolder()
+    const file = written(cwd, 'items.json', good)
+    const first = await sluice(cwd, 'upload', 'run', file, '--json', '--quiet')
+    const result = resultIn(first)
+    assert.deepEqual(Object.keys(result).sort(), [
+      'batchId',
+      'completed',
+      'existing',
+      'failed',
+      'itemsPerSecond',
+      'peakRssMiB',
+      'pending',
+      'seconds',
+      'skipped',
+      'state',
+      'total',
+    ])
+    const { batchId, state, existing, total, completed, failed, skipped, pending, peakRssMiB } = result
+    assert.deepEqual(
+      { state, existing, total, completed, failed, skipped, pending },
+      {
+        state: 'completed',
+        existing: false,
+        total: 3,
+        completed: 3,
+        failed: 0,
+        skipped: 0,
+        pending: 0,
+      },
+    )
+    assert.ok(Number(peakRssMiB) > 20)
+    assert.equal(first.err, '')
+
+    const again = await sluice(cwd, 'upload', 'run', file, '--json')
+    assert.equal(again.status, 0)
+    assert.equal(resultIn(again).existing, true)
+    assert.equal(resultIn(again).batchId, batchId)
+
+    const forced = resultIn(await sluice(cwd, 'upload', 'run', file, '--json', '--force'))
+    assert.equal(forced.existing, false)
+    assert.notEqual(forced.batchId, batchId)
+    assert.equal(forced.skipped, 3, 'all of it is known')
+    assert.equal(forced.state, 'completed')
+  })
+
+  test('bad elements leave a partial success: exit 1, reasons, and commands that work', async () => {
+    const cwd = newFolder()
+    const run = await sluice(cwd, 'upload', 'run', written(cwd, 'mixed.json', mixed))
+    assert.equal(run.status, 1, run.err)
+    assert.match(run.out, /is partially completed/)
+    assert.match(run.out, /total {6}5\n {2}completed {2}2\n {2}failed {5}2\n {2}skipped {4}1\n/)
+    assert.match(run.out, /Why items failed\n(.*e\.g\. item \d+: .*\n){2}/)
+    const id = /sluice upload errors (\d+) /.exec(run.out)?.[1] ?? assert.fail(run.out)
+
+    const errors = await sluice(cwd, 'upload', 'errors', id, '--json', '--limit', '1')
+    const page = resultIn(errors) as { errors: { itemIndex: number; reason: string }[]; next: number | null }
+    assert.equal(page.errors[0]?.itemIndex, 1)
+    const rest = await sluice(cwd, 'upload', 'errors', id, '--after', String(page.next))
+    assert.match(rest.out, /^ *item +byte/)
+    assert.equal(rest.out.trim().split('\n').length, 2)
+
+    const show = await sluice(cwd, 'upload', 'show', id)
+    assert.match(show.out, new RegExp(`^Batch ${id} is partially completed\\.`))
+    assert.equal(show.status, 0)
+
+    const retry = await sluice(cwd, 'upload', 'retry', id, '--json')
+    assert.equal(retry.status, 1, retry.err)
+    const { batchId, state, failed } = resultIn(retry)
+    assert.deepEqual({ batchId, state, failed }, { batchId: Number(id), state: 'partially_completed', failed: 2 })
+  })
+
+  const refused: readonly [what: string, content: string | Buffer, why: RegExp][] = [
+    ['an empty file', '', /empty|0 bytes|fileSize/i],
+    ['a page of HTML', '<!doctype html><html><body>Hello</body></html>', /json|html/i],
+    ['a string', '"hello"', /string|array|object/i],
+    ['a truncated array', '[{"id":1,"type":"story"},{"id":2,', /truncated|end/i],
+    ['broken gzip', gzipSync(good).subarray(0, 60), /gzip|compressed/i],
+  ]
+  for (const [what, content, why] of refused) {
+    test(`${what} fails with its own reason: exit 2`, async () => {
+      const cwd = newFolder()
+      const ending = await sluice(cwd, 'upload', 'run', written(cwd, 'bad.json', content), '--json')
+      assert.equal(ending.status, 2)
+      const { state, error } = resultIn(ending)
+      assert.match(String(error), why)
+      assert.ok(['failed', 'refused'].includes(String(state)), String(state))
+      assert.doesNotMatch(ending.err, /\n {4}at /, 'no stack trace')
+    })
+  }
+
+  test('a file that is too big is refused before it is read', async () => {
+    const cwd = newFolder()
+    const ending = await sluice(cwd, 'upload', 'run', written(cwd, 'items.json', good), '--max-size', '10', '--json')
+    assert.equal(ending.status, 2)
+    assert.equal(resultIn(ending).state, 'refused')
+    assert.equal(resultIn(ending).batchId, null)
+  })
+
+  test('a missing file or a folder is refused in one sentence, and leaves nothing behind', async () => {
+    const cwd = newFolder()
+    const missing = await sluice(cwd, 'upload', 'run', 'nothing.json')
+    assert.deepEqual(missing, { status: 2, out: '', err: 'nothing.json does not exist.\n' })
+    const folder = await sluice(cwd, 'upload', 'run', '.')
+    assert.deepEqual(folder, { status: 2, out: '', err: '. is a folder, not a file.\n' })
+    assert.equal(existsSync(join(cwd, 'sluice.db')), false)
+    assert.equal(existsSync(join(cwd, 'sluice-upload')), false)
+  })
+
+  test('a store that is none is refused in one sentence', async () => {
+    const cwd = newFolder()
+    written(cwd, 'sluice.db', 'this is no database, but a text of some length\n'.repeat(100))
+    const ending = await sluice(cwd, 'upload', 'run', written(cwd, 'items.json', good), '--quiet')
+    assert.equal(ending.status, 2)
+    assert.match(ending.err, /^[^\n]*sluice\.db[^\n]*\n$/)
+  })
+
+  test('--notify tells a webhook at the end, signed', async () => {
+    const cwd = newFolder()
+    const calls: { readonly header: string; readonly body: string }[] = []
+    const server = createServer(async (request, response) => {
+      calls.push({ header: String(request.headers['sluice-signature']), body: await text(request) })
+      response.end()
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    try {
+      const secret = 'sixteen characters'
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+      const settings = written(cwd, 'notify.json', JSON.stringify({ webhook: { url, secret } }))
+      const ending = await sluice(cwd, 'upload', 'run', written(cwd, 'items.json', good), '--notify', settings)
+      assert.equal(ending.status, 0, ending.err)
+      assert.equal(calls.length, 1)
+      const [{ header, body } = assert.fail()] = calls
+      assert.ok(verifySignature(body, header, secret, { now: Date.now() }))
+      assert.equal(JSON.parse(body).state, 'completed')
+      const wrong = written(cwd, 'wrong.json', JSON.stringify({ webhook: { url, secret: 'short' } }))
+      const refused = await sluice(cwd, 'upload', 'run', 'items.json', '--notify', wrong)
+      assert.equal(refused.status, 2)
+      assert.match(refused.err, /^The notification settings do not fit: notification\.webhook\.secret: .*\n$/)
+    } finally {
+      server.close()
+    }
+  })
+
+  test('standard input is a file too, gzip or not', async () => {
+    const cwd = newFolder()
+    const running = start(cwd, ['upload', 'run', '-', '--name', 'pipe.json', '--json'])
+    running.process.stdin?.end(gzipSync(good))
+    const ending = await running.ending
+    assert.equal(ending.status, 0, ending.err)
+    assert.equal(resultIn(ending).completed, 3)
+    assert.match((await sluice(cwd, 'upload', 'show', String(resultIn(ending).batchId))).out, /file +pipe\.json \(/)
+  })
+})
+
+/** Enough that a run can be stopped in the middle. */
+function manyItems(cwd: string): { readonly file: string; readonly count: number } {
+  const count = 30_000
+  const lines = Array.from({ length: count }, (_, index) => JSON.stringify(story(index + 1))).join('\n')
+  return { file: written(cwd, 'many.jsonl', lines), count }
+}
+
+async function interrupted(cwd: string, file: string): Promise<Ending> {
+  const running = start(cwd, ['upload', 'run', file])
+  assert.ok(await running.heard(/validating|extracting|processing/))
+  running.process.kill('SIGINT')
+  return running.ending
+}
+
+describe('Ctrl-C', () => {
+  test('while a file is received: nothing was begun, and the same command is told', async () => {
+    const cwd = newFolder()
+    const running = start(cwd, ['upload', 'run', '-', '--name', 'pipe.json', '--json'])
+    running.process.stdin?.write(`[${JSON.stringify(story(1))}${' '.repeat(2 ** 21)}`)
+    assert.ok(await running.heard(/receiving: /))
+    running.process.kill('SIGINT')
+    const ending = await running.ending
+    assert.equal(ending.status, 130, ending.err)
+    assert.match(ending.err, /Stopping\. Press Ctrl-C again to leave at once\.\n/)
+    assert.match(ending.err, /it goes on with: sluice upload run - --name pipe\.json --json\n$/)
+    assert.equal(resultIn(ending).batchId, null)
+  })
+
+  test('while a batch is processed: it stops in peace, and the same command finishes it', async () => {
+    const cwd = newFolder()
+    const { file, count } = manyItems(cwd)
+    const ending = await interrupted(cwd, file)
+    assert.equal(ending.status, 130, ending.err + ending.out)
+    assert.match(ending.err, /Interrupted\. Batch \d+ is \w+; it goes on with: sluice upload run many\.jsonl\n$/)
+
+    const again = await sluice(cwd, 'upload', 'run', file, '--json')
+    assert.equal(again.status, 0, again.err)
+    const { existing, total, completed } = resultIn(again)
+    assert.deepEqual({ existing, total, completed }, { existing: true, total: count, completed: count })
+  })
+
+  test('what was stopped can be looked at without setting it going, given up, and tried again as a whole', async () => {
+    const cwd = newFolder()
+    const { file, count } = manyItems(cwd)
+    const [, id = ''] = /Batch (\d+) is/.exec((await interrupted(cwd, file)).err) ?? []
+    const looked = await Promise.all([1, 2].map(() => sluice(cwd, 'upload', 'show', id, '--json')))
+    const [first, second] = looked.map(resultIn)
+    assert.deepEqual([first?.state, first?.itemsPending], [second?.state, second?.itemsPending])
+
+    const given = await sluice(cwd, 'upload', 'fail', id, '--reason', 'wrong file')
+    assert.deepEqual(given, { status: 0, out: `Batch ${id} is failed.\n`, err: '' })
+    assert.match((await sluice(cwd, 'upload', 'show', id)).out, /wrong file/)
+    assert.equal((await sluice(cwd, 'upload', 'fail', id)).status, 5, 'it is over already')
+
+    const retried = await sluice(cwd, 'upload', 'retry', id, '--json')
+    assert.equal(retried.status, 0, retried.err)
+    assert.deepEqual([resultIn(retried).state, resultIn(retried).completed], ['completed', count])
+    const over = await sluice(cwd, 'upload', 'retry', id)
+    assert.deepEqual(over.err, `Batch ${id} is completed: nothing in it failed, so there is nothing to retry.\n`)
+    assert.equal(over.status, 2)
+  })
+})
+
+describe('looking', () => {
+  test('without a store nothing is made; an unknown batch is not found', async () => {
+    const cwd = newFolder()
+    const missing = await sluice(cwd, 'upload', 'show', '1')
+    assert.match(missing.err, /^There is no store at \.\/sluice\.db\..*\n$/)
+    assert.equal(missing.status, 4)
+    assert.equal(existsSync(join(cwd, 'sluice-upload')), false)
+    await sluice(cwd, 'upload', 'run', written(cwd, 'items.json', good))
+    const unknown = await sluice(cwd, 'upload', 'errors', '999')
+    assert.equal(unknown.status, 4)
+    assert.match(unknown.err, /^[^\n]*999[^\n]*\n$/)
+  })
+})
+
+describe('search', () => {
+  test('what was uploaded is found, page by page, as a thread, and after a rebuild', async () => {
+    const cwd = newFolder()
+    const items = [
+      { ...story(1), title: 'The \x1b[31mred canal' },
+      story(2),
+      { id: 3, type: 'comment', by: 'bob', time: 1_700_000_009, parent: 1, text: 'It&#x27;s <i>wet</i>.' },
+      { id: 4, type: 'comment', by: 'ada', time: 1_700_000_010, parent: 3, text: 'So it is.' },
+    ]
+    const file = written(cwd, 'items.json', JSON.stringify(items))
+    assert.equal((await sluice(cwd, 'upload', 'run', file, '--quiet', '--no-text-index')).status, 0)
+
+    const first = await sluice(cwd, 'upload', 'search', '--type', 'story,job', '--sort', 'score', '--limit', '1')
+    assert.match(first.out, /^hnId +type +score +day +by +what\n2 +story +2 +2023-11-14 +ada +Story 2\n$/)
+    const [, more = ''] = /^There are more: sluice (.*)\n$/.exec(first.err) ?? []
+    const second = await sluice(cwd, ...more.split(' '))
+    assert.match(second.out, /\n1 +story +1 +2023-11-14 +ada +The \\x1b\[31mred canal\n$/)
+    assert.equal(second.err, '')
+    const found = resultIn(await sluice(cwd, 'upload', 'search', '--parent', '1', '--descendants', '--json'))
+    assert.deepEqual((found.found as { hnId: number }[]).map(({ hnId }) => hnId).sort(), [3, 4])
+    assert.equal((await sluice(cwd, 'upload', 'search', '--author', 'nobody')).out, 'Nothing was found.\n')
+    const wrong = await sluice(cwd, 'upload', 'search', '--type', 'song')
+    assert.equal(wrong.status, 2)
+    assert.match(wrong.err, /types must be .*song.*\n$/)
+
+    const thread = await sluice(cwd, 'upload', 'thread', '3')
+    assert.equal(
+      thread.out,
+      "  1 story by ada, 1 points: The \\x1b[31mred canal\n*   3 comment by bob: It's wet .\n      4 comment by ada: So it is.\n",
+    )
+    assert.equal((await sluice(cwd, 'upload', 'thread', '77')).status, 4)
+
+    const off = await sluice(cwd, 'upload', 'search', '--text', 'canal')
+    assert.equal(off.status, 5)
+    assert.match(off.err, /^[^\n]*cannot be searched by text[^\n]*\n$/)
+    const rebuilt = await sluice(cwd, 'upload', 'rebuild-index', '--text-index')
+    assert.match(rebuilt.out, /^The search index is new: 4 items in /)
+    assert.match((await sluice(cwd, 'upload', 'search', '--text', 'canal')).out, /\n1 +story/)
+  })
+})
+
+describe('upload sample', () => {
+  test('a run over a sample comes to what was told', async () => {
+    const cwd = newFolder()
+    const words = ['upload', 'sample', 's.json', '--items', '500', '--bad', '10%', '--duplicates', '0.1', '--gzip']
+    const { expected } = resultIn(await sluice(cwd, ...words, '--json')) as { expected: Record<string, number> }
+    const { total, completed, failed, skipped } = resultIn(await sluice(cwd, 'upload', 'run', 's.json', '--json'))
+    assert.deepEqual({ total, completed, failed, skipped }, expected)
+    assert.deepEqual([expected.total, expected.failed, expected.skipped], [500, 50, 25])
+    const again = await sluice(cwd, ...words)
+    assert.equal(again.err, 's.json exists. Take another name, or --force to write over it.\n')
+    assert.equal(again.status, 5)
+  })
+})

@@ -1,0 +1,46 @@
+import type { UploadBatchView } from 'sluice/upload'
+import { sleep } from '../../clock.ts'
+import type { Host } from '../host.ts'
+import type { Interrupt } from '../interrupt.ts'
+import type { ProgressBar, Step } from '../progress-bar.ts'
+import type { Opened } from './place.ts'
+
+const tickMs = 100
+
+/** Waits until the batch is settled and shows how far it is. False: somebody asked to stop. */
+export async function finish(
+  { upload, control }: Opened,
+  id: number,
+  { clock }: Host,
+  bar: ProgressBar | null,
+  interrupt: Interrupt,
+): Promise<boolean> {
+  while (!interrupt.isAsked) {
+    const settled = await control.settled(id, tickMs)
+    // A settled batch whose retry was asked for moves as soon as a worker has taken it up.
+    if (settled && settled.request === null) return true
+    if (settled) await sleep(clock, tickMs, interrupt.signal)
+    if (bar) bar.show(stepOf(await upload.batch(control, id)))
+  }
+  return false
+}
+
+/** The states of a batch as phases that a person waits through. What its processors say of themselves is finer than the counts. */
+export function stepOf(view: UploadBatchView): Step {
+  const { itemsProcessed, itemsErrored, itemsSkipped, itemsPending } = view
+  const settled = itemsProcessed + itemsErrored + itemsSkipped
+  const total = view.totalItemsInFile || null
+  const said = (view.work ?? {}) as { validated?: number; extracted?: number; of?: number }
+  switch (view.state) {
+    case 'initial_state':
+    case 'uploaded':
+      return { phase: 'validating', done: said.validated ?? 0, total: said.of ?? null, unit: 'bytes' }
+    case 'validated':
+    case 'extracting':
+      return { phase: 'extracting', done: said.extracted ?? settled + itemsPending, total, unit: 'items' }
+    default: {
+      const { ratePerSecond, etaMs } = view
+      return { phase: 'processing', done: settled, total, unit: 'items', ratePerSecond, etaMs }
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import { createReadStream } from 'node:fs'
+import { readFile, stat } from 'node:fs/promises'
+import { addAbortSignal } from 'node:stream'
+import type { NotificationSettings, UploadOptions } from 'sluice/upload'
+import { SluiceError } from '../../errors.ts'
+import type { Host } from '../host.ts'
+import type { ProgressBar } from '../progress-bar.ts'
+import { type Opened, openToWork } from './place.ts'
+import { type WorkOptions, workOn } from './work.ts'
+
+export interface RunOptions extends WorkOptions {
+  readonly name?: string
+  readonly uploader?: string
+  readonly contentType?: string
+  readonly force?: boolean
+  readonly textIndex?: boolean
+  readonly maxSize?: number
+  readonly notify?: string
+}
+
+/** How much of a file is read at once: less costs time, more costs memory. */
+const readBytes = 1_048_576
+
+/** Uploads a file and stays until its batch is settled. A file that is known already is not uploaded again. */
+export async function run(file: string, options: RunOptions, host: Host): Promise<number> {
+  let source: Source
+  return workOn(
+    {
+      async open(signal) {
+        source = await sourceOf(file, options, host, signal)
+        return openToWork(options, await familyOptions(options))
+      },
+      begin: (opened, bar) => receive(opened, source, options, host, bar),
+    },
+    options,
+    host,
+  )
+}
+
+interface Source {
+  readonly bytes: AsyncIterable<Uint8Array>
+  readonly fileName: string
+  /** Null: a pipe, which ends when it ends. */
+  readonly size: number | null
+}
+
+/** Looked at before anything is opened: a mistyped name leaves no store behind. */
+async function sourceOf(file: string, { name }: RunOptions, { input }: Host, signal: AbortSignal): Promise<Source> {
+  if (file === '-') return { bytes: addAbortSignal(signal, input), fileName: name ?? 'stdin', size: null }
+  const found = await stat(file)
+  if (found.isDirectory()) throw new SluiceError('invalid', `${file} is a folder, not a file.`)
+  return {
+    bytes: createReadStream(file, { highWaterMark: readBytes, signal }),
+    fileName: name ?? file,
+    size: found.isFile() ? found.size : null,
+  }
+}
+
+async function familyOptions({ textIndex, maxSize, notify }: RunOptions): Promise<Omit<UploadOptions, 'folder'>> {
+  return {
+    ...(textIndex === undefined ? {} : { textIndex }),
+    ...(maxSize === undefined ? {} : { fileBytesMax: maxSize }),
+    ...(notify === undefined ? {} : { notification: await notificationOf(notify) }),
+  }
+}
+
+/** From a file, not from the command line: what is typed there is seen by every user of the machine. */
+async function notificationOf(file: string): Promise<NotificationSettings> {
+  const text = await readFile(file, 'utf8')
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new SluiceError('invalid', `The notification settings in ${file} are not JSON.`)
+  }
+}
+
+function receive(opened: Opened, source: Source, options: RunOptions, host: Host, bar: ProgressBar | null) {
+  const { uploader = host.user, contentType, force } = options
+  const { fileName, size } = source
+  return opened.upload.receive(opened.control, source.bytes, {
+    fileName,
+    uploadedBy: uploader,
+    ...(contentType === undefined ? {} : { contentType }),
+    ...(size === null ? {} : { expectedBytes: size }),
+    ...(force === undefined ? {} : { force }),
+    onProgress: (bytes) => bar?.show({ phase: 'receiving', done: bytes, total: size, unit: 'bytes' }),
+  })
+}

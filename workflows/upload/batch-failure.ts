@@ -1,0 +1,111 @@
+import type { Assign, Facts, View } from 'sluice'
+import { type BatchData, type BatchFailure, metadataOf } from './batch-data.ts'
+import { itemCounts } from './item-counts.ts'
+
+type BatchAssign = Assign<BatchData>
+
+/** Who was at work in a state, for failures that no processor could report itself. */
+const processorIn: Readonly<Record<string, string>> = {
+  initial_state: 'UploadBatchInitProcessor',
+  uploaded: 'UploadBatchValidationProcessor',
+  extracting: 'UploadBatchExtractionProcessor',
+  processing: 'UploadBatchProcessingProcessor',
+}
+
+/** These change nothing but the batch itself, so they are part of the edge's own commit. */
+export const batchAssigns = {
+  UploadBatchFailureProcessor: (batch, facts) => {
+    const { lastError: _last, ...data } = batch.data
+    const failure = failureOf(batch, facts)
+    const retryCount = (data.retryCount ?? 0) + 1
+    return {
+      data: { ...data, failure, retryCount, lastRetryAt: facts.now, processingCompletedAt: facts.now },
+      log: {
+        level: 'error',
+        message: 'batch failed',
+        fields: {
+          reason: failure.reason,
+          error: failure.error,
+          processor: failure.processor,
+          attempt: failure.attempt,
+          retryCount,
+          stackTrace: failure.stackTrace,
+        },
+      },
+    }
+  },
+
+  UploadBatchRetryProcessor: (batch, { now, actor }) => {
+    const { failure: _failure, errorSummary: _errors, resultSummary: _result, lastError: _last, ...data } = batch.data
+    return {
+      data: {
+        ...data,
+        // A batch that failed before it was initialised goes on behind that step.
+        ...metadataOf(data),
+        failure: null,
+        errorSummary: null,
+        resultSummary: null,
+        notification: null,
+        itemsProcessed: 0,
+        itemsErrored: 0,
+        itemsSkipped: 0,
+        processingStartedAt: now,
+        processingCompletedAt: null,
+        estimatedCompletionTime: null,
+      },
+      log: { message: 'batch retried', fields: { actor, retryCount: data.retryCount ?? 0 } },
+    }
+  },
+
+  recordRefusedRetry: ({ data: { lastError: _last, ...data } }, { reason, error, now }) => {
+    const sentence = error ?? reason ?? 'The retry did not begin.'
+    return {
+      data: { ...data, itemRetry: { retried: 0, refused: data.itemsErrored ?? 0, at: now, sentence } },
+      log: { level: 'warn', message: 'retry of failed items refused', fields: { reason, error } },
+    }
+  },
+} satisfies Record<string, BatchAssign>
+
+function failureOf(batch: View<BatchData>, { now, reason, error, actor, input, lanes }: Facts): BatchFailure {
+  const { lastError } = batch.data
+  const said = reasonIn(input)
+  const why = reason ?? said ?? (actor ? `marked as failed by ${actor}` : allFailed)
+  const failure = {
+    reason: why,
+    error: error ?? lastError?.message ?? null,
+    stackTrace: lastError?.stack ?? null,
+    processor: lastError?.processor ?? (reason === null ? null : (processorIn[batch.state] ?? null)),
+    attempt: lastError?.attempt ?? (reason === null ? 0 : 1),
+    state: batch.state,
+    failedAt: now,
+    actor,
+  }
+  return { ...failure, report: reportOf(batch, failure, lanes) }
+}
+
+const allFailed = 'every item failed'
+
+function reasonIn(input: unknown): string | null {
+  if (typeof input !== 'object' || input === null) return null
+  const { reason } = input as { reason?: unknown }
+  return typeof reason === 'string' && reason !== '' ? reason.slice(0, 500) : null
+}
+
+function reportOf(batch: View<BatchData>, failure: Omit<BatchFailure, 'report'>, lanes: Facts['lanes']): string {
+  const { data } = batch
+  const counts = lanes && itemCounts(lanes, data.totalItemsInFile ?? 0)
+  const lines = [
+    `Upload batch ${batch.id}, file ${data.fileName} (${data.received.fileSize} bytes, MD5 ${data.received.md5}), failed in ${failure.state}.`,
+    `Reason: ${failure.reason}.`,
+    ...(failure.error && failure.error !== failure.reason ? [`Error: ${failure.error}`] : []),
+    ...(failure.processor ? [`Processor ${failure.processor}, attempt ${failure.attempt}.`] : []),
+    ...(failure.actor ? [`Asked for by ${failure.actor}.`] : []),
+    ...(counts
+      ? [
+          `Items: ${counts.total} in the file, ${counts.completed} completed, ${counts.failed} failed, ${counts.skipped} skipped, ${counts.pending} not settled.`,
+        ]
+      : []),
+    ...(data.errorSummary?.byReason ?? []).map(({ reason, count }) => `  ${count} × ${reason}`),
+  ]
+  return lines.join('\n')
+}

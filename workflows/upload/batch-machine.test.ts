@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { checkMachine, type Edge } from 'sluice'
+import { uploadBatch } from './batch-machine.ts'
+import { uploadItem } from './item-machine.ts'
+
+/** As the functional requirement lists them: processors, criteria, and whether a person asks for it. */
+const required: Readonly<Record<string, readonly [processors: string[], criteria: string[], manual: boolean]>> = {
+  auto_upload: [['UploadBatchInitProcessor'], [], false],
+  validate_file: [['UploadBatchValidationProcessor'], ['UploadBatchValidCriterion'], false],
+  // Its processor runs in the state that it leads to, as the first one of the next transition.
+  start_extraction: [[], [], false],
+  start_processing: [
+    ['UploadBatchExtractionProcessor', 'UploadBatchProcessingProcessor'],
+    ['UploadBatchExtractionCompleteCriterion'],
+    false,
+  ],
+  complete_batch: [['UploadBatchCompletionProcessor'], ['UploadBatchAllItemsCompleteCriterion'], false],
+  partial_completion: [['UploadBatchPartialCompletionProcessor'], ['UploadBatchSomeItemsCompleteCriterion'], false],
+  mark_failed: [['UploadBatchFailureProcessor'], [], true],
+  retry_batch: [['UploadBatchRetryProcessor'], ['UploadBatchRetryableCriterion'], true],
+  retry_failed_items: [['UploadBatchRetryFailedItemsProcessor'], [], true],
+}
+
+function workOf({ processor, assign }: Edge): readonly string[] {
+  const processors = processor === null || processor === undefined ? [] : [processor].flat()
+  return assign === null || assign === undefined ? processors : [...processors, assign]
+}
+
+test('every transition of the requirement has its processors, its criteria and its cause', () => {
+  for (const [name, [processors, criteria, manual]] of Object.entries(required)) {
+    const edges = uploadBatch.edges.filter((edge) => edge.name === name)
+    assert.ok(edges.length > 0, name)
+    for (const edge of edges) {
+      assert.deepEqual(workOf(edge), processors, name)
+      assert.deepEqual([...edge.when, ...edge.ensure], criteria, name)
+      assert.equal(edge.on === 'action', manual, name)
+    }
+  }
+})
+
+test('both machines are sound, and all that they name has a purpose', () => {
+  for (const machine of [uploadBatch, uploadItem]) {
+    assert.deepEqual(checkMachine(machine), [])
+    for (const edge of machine.edges) {
+      assert.ok(edge.purpose, `${machine.name}: ${edge.name} has no purpose`)
+      for (const name of [...workOf(edge), ...edge.when, ...edge.ensure]) {
+        assert.ok(machine.purposes[name], `${machine.name}: ${name} has no purpose`)
+      }
+    }
+  }
+})

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { isSluiceError } from 'sluice'
+import type { HNItem } from '../hn-item.ts'
+import type { Catalogue, Entry } from './catalogue.ts'
+import { factsOf, isNewer } from './newness.ts'
+import { anyItem, Documents, folderOf, Model, withCatalogue } from './sample-items.ts'
+
+/** Groups of what to put, and after which of them the new rows are folded in. */
+const anyGroups = fc.array(
+  fc.record({
+    puts: fc.array(fc.tuple(fc.integer({ min: 1, max: 12 }), fc.integer({ min: 1, max: 2 }), anyItem), {
+      maxLength: 40,
+      size: 'max',
+    }),
+    settle: fc.boolean(),
+  }),
+  { maxLength: 5, size: 'max' },
+)
+
+test('put, compare, known, unresolved and counts agree with the model', (context) => {
+  let run = 0
+  const folder = folderOf(context)
+  fc.assert(
+    fc.property(anyGroups, fc.array(anyItem, { maxLength: 20, size: 'max' }), (groups, others) => {
+      const documents = new Documents()
+      const model = new Model()
+      run += 1
+      const options = { folder, file: `${folder}/${run}.db`, textIndex: run % 2 === 0, readDocument: documents.read }
+      withCatalogue(options, (catalogue) => {
+        for (const { puts, settle } of groups) {
+          const entries = puts.map(([entity, batch, item]) => documents.entry(entity, batch, item))
+          assert.deepEqual(
+            catalogue.put(entries),
+            entries.map((entry) => model.put(entry)),
+          )
+          // Once more, as after a crash: whoever holds the row now is told so, and nothing changes.
+          for (const entry of entries) {
+            if (model.rows.get(entry.item.hnId)?.entry === entry) assert.deepEqual(catalogue.put([entry]), ['own'])
+          }
+          if (settle) catalogue.settle()
+        }
+        assertSame(catalogue, model, others)
+      })
+    }),
+    { numRuns: 60 },
+  )
+})
+
+function assertSame(catalogue: Catalogue, model: Model, others: readonly HNItem[]): void {
+  const ids = Array.from({ length: 52 }, (_, id) => id)
+  assert.deepEqual(
+    catalogue.known(ids),
+    ids.map((id) => model.rows.has(id)),
+  )
+  for (const batch of [1, 2, 3]) assert.equal(catalogue.unresolved(batch), model.unresolved(batch))
+  assert.equal(catalogue.counts().documents, model.rows.size)
+  const stories = [...model.rows.values()].filter(({ document }) => document.type === 'story')
+  assert.equal(catalogue.counts().byType.story, stories.length)
+  const candidates = others.map((item, index) => ({ entity: index % 13, item }))
+  assert.deepEqual(
+    catalogue.compare(candidates),
+    candidates.map(({ entity, item }) => {
+      const row = model.rows.get(item.hnId)
+      if (row === undefined) return 'new'
+      if (row.entry.entity === entity) return 'own'
+      return isNewer(factsOf(item), factsOf(row.document)) ? 'newer' : { duplicateOf: row.entry.entity }
+    }),
+  )
+}
+
+test('a child before its parent is unresolved until the parent comes, in whatever batch', (context) => {
+  const documents = new Documents()
+  withCatalogue({ folder: folderOf(context), readDocument: documents.read }, (catalogue) => {
+    catalogue.put([documents.entry(1, 1, { hnId: 5, type: 'comment', parent: 4 })])
+    catalogue.put([documents.entry(2, 1, { hnId: 6, type: 'pollopt', poll: 99 })])
+    assert.equal(catalogue.unresolved(1), 2)
+    catalogue.put([documents.entry(3, 2, { hnId: 4, type: 'story' })])
+    assert.equal(catalogue.unresolved(1), 1)
+    assert.equal(catalogue.unresolved(2), 0)
+  })
+})
+
+test('what comes in a thousand at a time and in any order is folded in and stays known', (context) => {
+  const documents = new Documents()
+  const count = 70_000
+  const folder = folderOf(context)
+  withCatalogue({ folder, readDocument: documents.read }, (catalogue) => {
+    for (let from = 0; from < count; from += 10_000) {
+      const group = Array.from({ length: 10_000 }, (_, index): Entry => {
+        // 7,919 and the count have no common divisor: every id once, none after its neighbour.
+        const hnId = (((from + index) * 7_919) % count) + 1
+        return documents.entry(hnId, 1, { hnId, type: 'comment', parent: (hnId % count) + 1, time: hnId })
+      })
+      assert.ok(catalogue.put(group).every((verdict) => verdict === 'added'))
+    }
+    assert.ok(statSync(join(folder, 'catalogue.db-wal')).size < 32 * 1024 * 1024, 'the log grows without an end')
+    assert.equal(catalogue.counts().documents, count)
+    assert.equal(catalogue.unresolved(1), 0)
+    assert.deepEqual(catalogue.known([0, 1, 35_000, count, count + 1]), [false, true, true, true, false])
+  })
+})
+
+test('numbers that cannot be kept as they are, and groups beyond the limit, are refused', (context) => {
+  const documents = new Documents()
+  withCatalogue({ folder: folderOf(context) }, (catalogue) => {
+    const good = documents.entry(1, 1, { hnId: 5, type: 'story' })
+    for (const [field, bad] of [
+      ['entity', { ...good, entity: 1.5 }],
+      ['offset', { ...good, offset: -1 }],
+      ['item.hnId', { ...good, item: { hnId: 2 ** 53, type: 'story' } }],
+    ] as const) {
+      assert.throws(
+        () => catalogue.put([good, bad]),
+        (error) => isSluiceError(error, 'invalid') && error.message.includes(`Entry 1`) && error.detail.field === field,
+      )
+    }
+    assert.deepEqual(catalogue.known([5]), [false])
+    assert.throws(
+      () => catalogue.known(new Array<number>(10_001).fill(1)),
+      (error) => isSluiceError(error, 'invalid') && error.message.includes('10001'),
+    )
+  })
+})
+
+test('when an older document cannot be read, nothing of the call is written', (context) => {
+  const documents = new Documents()
+  const readDocument = () => {
+    throw new Error('The file is gone.')
+  }
+  withCatalogue({ folder: folderOf(context), readDocument }, (catalogue) => {
+    catalogue.put([documents.entry(1, 1, { hnId: 5, type: 'story', score: 1 })])
+    const group = [
+      documents.entry(2, 1, { hnId: 6, type: 'story' }),
+      documents.entry(3, 1, { hnId: 5, type: 'story', score: 2 }),
+    ]
+    assert.throws(() => catalogue.put(group), /The file is gone/)
+    assert.deepEqual(catalogue.known([5, 6]), [true, false])
+    assert.deepEqual(catalogue.compare([{ entity: 1, item: { hnId: 5, type: 'story' } }]), ['own'])
+  })
+})
+
+test('after it was closed it says so', (context) => {
+  const catalogue = withCatalogue({ folder: folderOf(context) }, (open) => open)
+  assert.throws(
+    () => catalogue.known([1]),
+    (error) => isSluiceError(error, 'conflict') && error.message.includes('closed'),
+  )
+})

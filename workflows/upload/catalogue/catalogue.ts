@@ -1,0 +1,221 @@
+import { SluiceError } from 'sluice/errors'
+import type { HNItem, ItemType } from '../hn-item.ts'
+import { Database } from './database.ts'
+import { FileNumbers } from './file-numbers.ts'
+import { type FoundRow, foundRows } from './found-row.ts'
+import {
+  type Ancestry,
+  type AncestryEnd,
+  ancestors,
+  type DescendantOptions,
+  type DescendantPage,
+  depthOf,
+  descendants,
+} from './hierarchy.ts'
+import type { Entry } from './item-row.ts'
+import { factsOf, isNewer } from './newness.ts'
+import { type PutVerdict, putEntries, type ReadDocument } from './putting.ts'
+import { abandonRebuild, beginRebuild, finishRebuild, writtenShelves } from './rebuild.ts'
+import { prefixes } from './schema.ts'
+import { type SearchPage, search } from './search.ts'
+import type { SearchQuery } from './search-query.ts'
+import { Shelf } from './shelf.ts'
+import { assertText, settleText, textForWriting } from './text-setting.ts'
+
+export type { DocumentPlace, FoundRow, Link } from './found-row.ts'
+export type { Ancestry, AncestryEnd, DescendantOptions, DescendantPage, HierarchyNode } from './hierarchy.ts'
+export type { Entry } from './item-row.ts'
+export type { PutVerdict, ReadDocument } from './putting.ts'
+export type { SearchPage } from './search.ts'
+export type { SearchQuery, SortKey, SortOrder } from './search-query.ts'
+
+export interface Candidate {
+  readonly entity: number
+  readonly item: HNItem
+}
+
+/**
+ * new: the id is not known. own: this entity wrote the stored row. newer: it would be merged.
+ * duplicateOf: what that entity put is as new or newer.
+ */
+export type Comparison = 'new' | 'own' | 'newer' | { readonly duplicateOf: number }
+
+export interface CatalogueOptions {
+  readonly file: string
+  /** Whether titles and texts can be searched. A catalogue that was filled with the other setting must be rebuilt first. */
+  readonly textIndex: boolean
+  readonly now: () => number
+  /** Reads a document where an entry said that it lies: for merging a newer one with it. */
+  readonly readDocument: ReadDocument
+}
+
+/** Entries, candidates and ids of one call. */
+const groupMax = 10_000
+
+/**
+ * What is known of every item: whether it is there, who brought it, where its document lies, and the keys for searching.
+ * Rows never leave it, except that a rebuild replaces all. Everything is synchronous, for a thread of its own.
+ */
+export class Catalogue {
+  readonly #options: CatalogueOptions
+  readonly #database: Database
+  readonly #shelf: Shelf
+  readonly #files: FileNumbers
+  /** The number of the rebuild that was begun here. */
+  #rebuild: number | null = null
+
+  constructor(options: CatalogueOptions) {
+    this.#options = options
+    this.#database = new Database(options.file)
+    this.#shelf = new Shelf(this.#database, prefixes.current)
+    this.#files = new FileNumbers(this.#database)
+    try {
+      settleText(this.#shelf, options.textIndex)
+    } catch (error) {
+      this.#database.close()
+      throw error
+    }
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+
+  /** What `put` would say of each, if it came alone. Nothing is written. */
+  compare(candidates: readonly Candidate[]): Comparison[] {
+    checkGroup(candidates)
+    return this.#database.read(() => {
+      const seqs = this.#shelf.locate(candidates.map(({ item }) => item.hnId))
+      const rows = new Map(this.#shelf.rows([...seqs.values()]).map((row) => [row.hnId, row]))
+      return candidates.map(({ entity, item }): Comparison => {
+        const row = rows.get(item.hnId)
+        if (row === undefined) return 'new'
+        if (row.entity === entity) return 'own'
+        return isNewer(factsOf(item), row) ? 'newer' : { duplicateOf: row.entity }
+      })
+    })
+  }
+
+  /** Which of these ids are in the catalogue. */
+  known(hnIds: readonly number[]): boolean[] {
+    checkGroup(hnIds)
+    return this.#database.read(() => {
+      const found = this.#shelf.locate(hnIds)
+      return hnIds.map((hnId) => found.has(hnId))
+    })
+  }
+
+  /** All or nothing, durable when it returns, and harmless to repeat. Entries count one after another. */
+  put(entries: readonly Entry[]): PutVerdict[] {
+    checkGroup(entries)
+    const { readDocument, textIndex } = this.#options
+    const [verdicts, shelves] = this.#database.write(() => {
+      const written = writtenShelves(this.#database, this.#shelf)
+      const given = written.map((shelf) =>
+        putEntries({ shelf, withText: textForWriting(shelf, textIndex), readDocument }, entries),
+      )
+      return [given[0]!, written] as const
+    })
+    for (const shelf of shelves) if (shelf.needsFold()) fold(shelf)
+    return verdicts
+  }
+
+  /** How many rows of this batch answer something that is not in the catalogue, as it stands now. */
+  unresolved(batch: number): number {
+    return this.#database.read(() => this.#shelf.unresolved(batch))
+  }
+
+  counts(): { readonly documents: number; readonly byType: Readonly<Record<ItemType, number>> } {
+    const byType = this.#database.read(() => this.#shelf.counts())
+    return { documents: Object.values(byType).reduce((sum, count) => sum + count, 0), byType }
+  }
+
+  /** Makes what was put lately searchable. Searches do it themselves; after a batch it spares the first of them the wait. */
+  settle(): void {
+    if (this.#database.read(() => this.#shelf.hasFresh())) fold(this.#shelf)
+  }
+
+  /**
+   * Pages by time and score are stable: what is put meanwhile moves no other row to another page. Relevance depends on all
+   * texts there are, so there a row near the edge of a page can move if something is put in between.
+   */
+  search(query: SearchQuery): SearchPage {
+    return this.#searched(() => {
+      if (query.text !== undefined) assertText(this.#shelf, this.#options.textIndex)
+      return search(this.#shelf, query)
+    })
+  }
+
+  /** One item by its id; null: it is not known. */
+  item(hnId: number): FoundRow | null {
+    return this.#database.read(() => {
+      const row = this.#shelf.row(hnId)
+      return row && (foundRows(this.#shelf, [row])[0] ?? null)
+    })
+  }
+
+  /** What this item answers, what that answers, and so on up to the root. */
+  ancestors(hnId: number, { depthMax }: { readonly depthMax?: number } = {}): Ancestry {
+    return this.#database.read(() => ancestors(this.#shelf, hnId, depthMax))
+  }
+
+  /** What answers this item, and what answers that, level by level. */
+  descendants(hnId: number, options: DescendantOptions = {}): DescendantPage {
+    return this.#searched(() => descendants(this.#shelf, hnId, options))
+  }
+
+  /** How many items stand above this one, and why the count ended there. */
+  depth(hnId: number): { readonly depth: number; readonly end: AncestryEnd } {
+    return this.#database.read(() => depthOf(this.#shelf, hnId))
+  }
+
+  /** The number by which entries name a stored file: given once, the same ever after. */
+  fileNumber(sha256: string): number {
+    return this.#files.number(sha256)
+  }
+
+  /** The stored file of that number. */
+  fileOf(number: number): string {
+    return this.#files.sha256(number)
+  }
+
+  /**
+   * From now on all that is put goes into a new set of tables as well, with the text index as this catalogue was opened.
+   * Put every item again, in groups and in any order of batches; then finish. What stood here is searched until then.
+   */
+  beginRebuild(): void {
+    this.#rebuild = beginRebuild(this.#database, this.#options.textIndex)
+  }
+
+  /** The new set takes the place of the old one, in one transaction. */
+  finishRebuild(): void {
+    if (this.#rebuild === null)
+      throw new SluiceError('conflict', 'No rebuild of the catalogue was begun here. Begin one first.')
+    finishRebuild(this.#database, this.#rebuild)
+    this.#rebuild = null
+  }
+
+  /** The old set stays as it is. */
+  abandonRebuild(): void {
+    if (this.#rebuild !== null) abandonRebuild(this.#database, this.#rebuild)
+    this.#rebuild = null
+  }
+
+  #searched<Result>(work: () => Result): Result {
+    this.settle()
+    return this.#database.read(work)
+  }
+}
+
+function fold(shelf: Shelf): void {
+  shelf.database.write(() => shelf.fold())
+}
+
+function checkGroup(group: readonly unknown[]): void {
+  if (group.length <= groupMax) return
+  throw new SluiceError(
+    'invalid',
+    `The catalogue takes up to ${groupMax} at once; there were ${group.length}. Hand them over in smaller groups.`,
+    { count: group.length, limit: groupMax },
+  )
+}

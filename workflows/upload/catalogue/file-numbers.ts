@@ -1,0 +1,50 @@
+import { SluiceError } from 'sluice/errors'
+import type { Database } from './database.ts'
+
+const digest = /^[0-9a-f]{64}$/
+
+/** Stored files by number, as a thousand entries name the same one. Numbers are never given twice, and outlive a rebuild. */
+export class FileNumbers {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  number(sha256: string): number {
+    if (!digest.test(sha256)) {
+      throw new SluiceError(
+        'invalid',
+        `A stored file is named by its SHA-256, 64 hexadecimal digits; it was ${JSON.stringify(sha256)}.`,
+        {
+          field: 'sha256',
+        },
+      )
+    }
+    return this.#find(sha256) ?? this.#add(sha256)
+  }
+
+  sha256(number: number): string {
+    const found = this.#database.read(() => this.#database.all('SELECT sha256 FROM file WHERE number = ?', [number]))
+    if (typeof found[0]?.[0] === 'string') return found[0][0]
+    throw new SluiceError('not_found', `The catalogue ${this.#database.file} knows no file ${number}.`, {
+      file: number,
+    })
+  }
+
+  #find(sha256: string): number | null {
+    return this.#database.read(() => this.#select(sha256))
+  }
+
+  #add(sha256: string): number {
+    return this.#database.write(() => {
+      // Another process may have been first.
+      this.#database.run('INSERT OR IGNORE INTO file (sha256) VALUES (?)', [sha256])
+      return this.#select(sha256)!
+    })
+  }
+
+  #select(sha256: string): number | null {
+    return this.#database.number('SELECT number FROM file WHERE sha256 = ?', [sha256])
+  }
+}

@@ -1,0 +1,84 @@
+import type { SearchQuery } from '../catalogue/catalogue.ts'
+import type { FileCheck } from '../files/file-check.ts'
+import type { Cursor } from '../files/file-fault.ts'
+import type { ElementGroup } from '../files/file-walk.ts'
+import type { FoundPage, Hierarchy, HierarchyQuery } from './found.ts'
+
+/** Where the items of a call lie, by position. Arrays, because a call names a thousand of them. */
+export interface Places {
+  readonly entities: Float64Array
+  readonly batches: Float64Array
+  readonly files: Uint32Array
+  readonly offsets: Float64Array
+  readonly lengths: Uint32Array
+}
+
+export interface LoadedGroup {
+  /** Position of the type in itemTypes. */
+  readonly types: Uint8Array
+  /** NaN: none. */
+  readonly hnIds: Float64Array
+  readonly parents: Float64Array
+  /** The entity whose version is at least as new; NaN: none. */
+  readonly duplicatesOf: Float64Array
+  readonly knownParents: Uint8Array
+  /** The few that have a fault or a warning. */
+  readonly remarks: readonly Remark[]
+}
+
+export interface Remark {
+  readonly position: number
+  readonly fault: { readonly reason: string; readonly message: string } | null
+  readonly warnings: readonly string[] | null
+}
+
+/** 0: new, or newer. 1: merged. 2: a duplicate, of `of`. */
+export interface VerdictGroup {
+  readonly codes: Uint8Array
+  readonly of: Float64Array
+}
+
+/** What the thread can be asked, with what, and what it answers. */
+export interface Verbs {
+  check: { given: { sha256: string }; answer: FileCheck }
+  elements: { given: { sha256: string; cursor: Cursor | null; limit: number }; answer: ElementGroup }
+  number: { given: { sha256: string }; answer: number }
+  load: { given: Places; answer: LoadedGroup }
+  compare: { given: Places; answer: VerdictGroup }
+  known: { given: Places; answer: Uint8Array }
+  index: { given: Places; answer: VerdictGroup }
+  unresolved: { given: { batch: number }; answer: number }
+  search: { given: SearchQuery; answer: FoundPage }
+  hierarchy: { given: HierarchyQuery; answer: Hierarchy }
+  beginRebuild: { given: null; answer: null }
+  rebuildWith: { given: Places; answer: number }
+  finishRebuild: { given: null; answer: number }
+  abandonRebuild: { given: null; answer: null }
+  stop: { given: null; answer: null }
+}
+
+export type Verb = keyof Verbs
+
+export type Question =
+  | { readonly id: number; readonly verb: Verb; readonly given: unknown }
+  | { readonly cancel: number }
+
+export type Answer =
+  | { readonly id: number; readonly answer: unknown }
+  | { readonly id: number; readonly failure: Failure }
+  | { readonly id: number; readonly progress: number }
+
+/** An error as it crosses threads: its code and its words, so that nobody has to guess. */
+export interface Failure {
+  readonly code: string | null
+  readonly message: string
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+export interface DeskSettings {
+  readonly folder: string
+  readonly catalogue: string
+  readonly textIndex: boolean
+  readonly itemBytesMax: number
+  readonly depthMax: number
+}

@@ -1,0 +1,102 @@
+import { closeSync, readSync } from 'node:fs'
+import { ElementScanner, marks } from './element-scanner.ts'
+import { type Cursor, defaultElementLimits, type ElementLimits, type FileFault, type Form } from './file-fault.ts'
+import { beginOf, openFile } from './file-walk.ts'
+
+const chunkBytes = 262_144
+const capacity = 1_024
+/** Of one step: 4 MiB. */
+const chunksPerStep = 16
+
+export interface FileCheck {
+  /** Null: the file is at fault before its form could be told. */
+  readonly form: Form | null
+  /** All elements, also the bad ones. */
+  readonly total: number
+  /** Elements that have neither `hnId` nor `id`, and elements without `type`: seen by their keys, without parsing. */
+  readonly withoutId: number
+  readonly withoutType: number
+  readonly fault: FileFault | null
+}
+
+/** Counts the elements of a stored file and finds out whether it is whole, in one pass that parses nothing. */
+export function checkFile(
+  path: string,
+  limits: ElementLimits = defaultElementLimits,
+  onProgress?: (bytes: number) => void,
+): FileCheck {
+  const checking = new FileChecking(path, limits)
+  try {
+    for (let more = true; more; onProgress?.(checking.bytes)) more = checking.step()
+    return checking.result()
+  } finally {
+    checking.close()
+  }
+}
+
+/** The same in steps of a few MiB, for whoever has other things to do in between. */
+export class FileChecking {
+  readonly #begun: Cursor | FileFault
+  readonly #scanner: ElementScanner | null
+  readonly #count = { total: 0, withoutId: 0, withoutType: 0 }
+  readonly #chunk = Buffer.allocUnsafe(chunkBytes)
+  #descriptor: number | null = null
+  #offset = 0
+
+  constructor(path: string, limits: ElementLimits = defaultElementLimits) {
+    this.#begun = beginOf(path)
+    this.#scanner = 'form' in this.#begun ? new ElementScanner(this.#begun, { limits, capacity }) : null
+    if (!('form' in this.#begun)) return
+    this.#offset = this.#begun.offset
+    this.#descriptor = openFile(path)
+  }
+
+  /** How far it is. */
+  get bytes(): number {
+    return this.#offset
+  }
+
+  /** True: there is more. */
+  step(): boolean {
+    const scanner = this.#scanner
+    if (!scanner || this.#descriptor === null) return false
+    for (let chunks = 0; chunks < chunksPerStep && scanner.fault === null; chunks += 1) {
+      const read = readSync(this.#descriptor, this.#chunk, 0, chunkBytes, this.#offset)
+      if (read === 0) {
+        scanner.finish()
+        tally(scanner, this.#count)
+        this.close()
+        return false
+      }
+      for (let at = 0; at < read && scanner.fault === null; ) {
+        at = scanner.feed(this.#chunk, at, read)
+        tally(scanner, this.#count)
+      }
+      this.#offset += read
+    }
+    if (scanner.fault === null) return true
+    this.close()
+    return false
+  }
+
+  result(): FileCheck {
+    const begun = this.#begun
+    if (!('form' in begun)) return { form: null, ...this.#count, fault: begun }
+    return { form: begun.form, ...this.#count, fault: this.#scanner?.fault ?? null }
+  }
+
+  close(): void {
+    if (this.#descriptor !== null) closeSync(this.#descriptor)
+    this.#descriptor = null
+  }
+}
+
+function tally(scanner: ElementScanner, count: { total: number; withoutId: number; withoutType: number }): void {
+  for (let index = 0; index < scanner.found; index += 1) {
+    const mark = scanner.marks[index]!
+    if ((mark & marks.id) === 0) count.withoutId += 1
+    if ((mark & marks.type) === 0) count.withoutType += 1
+  }
+  count.total += scanner.found
+  scanner.take()
+}

@@ -1,0 +1,46 @@
+import { z } from 'zod'
+import type { ItemType } from './hn-item.ts'
+
+/**
+ * Data of an item: where it comes from, where its content lies, and what became of it. The content itself stays in the
+ * stored file: it may be bigger than an entity's data, and a million small rows are written twice as fast.
+ */
+export interface ItemData {
+  readonly batchId: number
+  readonly sourceType: 'BULK_UPLOAD'
+  /** Position in the file, from 0. */
+  readonly itemIndex: number
+  readonly file: number
+  readonly offset: number
+  readonly length: number
+  readonly hnId?: number
+  readonly type?: ItemType
+  /** A comment's parent, or a pollopt's poll. */
+  readonly parent?: number
+  readonly link?: 'none' | 'resolved' | 'unresolved'
+  /** The item that is known under the same hnId and at least as new. */
+  readonly duplicateOf?: number
+  readonly merged?: true
+  readonly warnings?: readonly string[]
+  readonly ingestedAt?: number
+  readonly lastUpdated?: number
+  readonly errorType?: 'VALIDATION' | 'DUPLICATE' | 'PROCESSING' | 'UNKNOWN'
+  readonly errorMessage?: string
+  readonly retryCount?: number
+  readonly lastFailureAt?: number
+  readonly retryAttemptAt?: number
+}
+
+/** Checked by hand: a million items are checked twice each, and only this family writes them. */
+export const itemData = z.custom<ItemData>((value) => {
+  if (typeof value !== 'object' || value === null) return false
+  const { batchId, itemIndex, file, offset, length, sourceType } = value as Record<string, unknown>
+  return (
+    sourceType === 'BULK_UPLOAD' &&
+    typeof batchId === 'number' &&
+    typeof itemIndex === 'number' &&
+    typeof file === 'number' &&
+    typeof offset === 'number' &&
+    typeof length === 'number'
+  )
+}, 'expected an item of an upload batch: sourceType BULK_UPLOAD, batchId, itemIndex, file, offset and length')

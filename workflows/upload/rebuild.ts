@@ -1,0 +1,68 @@
+import type { Control } from 'sluice'
+import { uploadBatch } from './batch-machine.ts'
+import { placesOf } from './desk/grouping.ts'
+import type { ThreadDesk } from './desk/thread-desk.ts'
+import { itemCounts } from './item-counts.ts'
+import type { ItemData } from './item-data.ts'
+import { uploadItem } from './item-machine.ts'
+
+/**
+ * Reads every completed item again and puts it into a new catalogue, which takes the old one's place at the end. Items
+ * are taken in the order of their ids, which is the order in which they were extracted: what was merged is merged again.
+ */
+export async function rebuildCatalogue(
+  control: Control,
+  desk: ThreadDesk,
+  groupMax: number,
+  onProgress: (done: number, total: number) => void,
+): Promise<{ readonly documents: number }> {
+  await desk.ask('beginRebuild', null)
+  try {
+    await putAll(control, desk, groupMax, onProgress)
+    return { documents: await desk.ask('finishRebuild', null) }
+  } catch (error) {
+    // The old catalogue stays as it was.
+    await desk.ask('abandonRebuild', null).catch(() => {})
+    throw error
+  }
+}
+
+async function putAll(
+  control: Control,
+  desk: ThreadDesk,
+  groupMax: number,
+  onProgress: (done: number, total: number) => void,
+): Promise<void> {
+  const total = await completedItems(control)
+  let done = 0
+  let after: number | undefined
+  for (;;) {
+    const page = await control.list({
+      machine: uploadItem.name,
+      states: ['completed'],
+      limit: groupMax,
+      ...(after === undefined ? {} : { after }),
+    })
+    const items = page.entities.map(({ id, data }) => ({ entity: id, item: data as ItemData }))
+    if (items.length > 0) done += await desk.ask('rebuildWith', placesOf(items))
+    onProgress(done, Math.max(done, total))
+    if (page.next === null) return
+    after = page.next
+  }
+}
+
+/** From the tallies of the batches: counting items one by one would take as long as the rebuild. */
+async function completedItems(control: Control): Promise<number> {
+  let total = 0
+  let after: number | undefined
+  for (;;) {
+    const page = await control.list({
+      machine: uploadBatch.name,
+      limit: 100,
+      ...(after === undefined ? {} : { after }),
+    })
+    for (const { id } of page.entities) total += itemCounts(await control.lanes(id), 0).completed
+    if (page.next === null) return total
+    after = page.next
+  }
+}

@@ -1,0 +1,131 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Clock, type Control, type Implementation, implement, SluiceError, systemClock } from 'sluice'
+import { batchCriteria } from './batch-criteria.ts'
+import type { BatchData } from './batch-data.ts'
+import { batchAssigns } from './batch-failure.ts'
+import { uploadBatch } from './batch-machine.ts'
+import { batchProcessors } from './batch-processors.ts'
+import { batchErrors, batchView, type ErrorPage, type PageOptions, type UploadBatchView } from './batch-view.ts'
+import type { SearchQuery } from './catalogue/catalogue.ts'
+import type { FoundPage, Hierarchy, HierarchyOptions } from './desk/found.ts'
+import { ThreadDesk } from './desk/thread-desk.ts'
+import { FileStore } from './files/file-store.ts'
+import { itemCriteria } from './item-criteria.ts'
+import { uploadItem } from './item-machine.ts'
+import { itemAssigns, itemProcessors } from './item-processors.ts'
+import { type NotificationSettings, notifierOf } from './notification/index.ts'
+import { rebuildCatalogue } from './rebuild.ts'
+import { type UploadLimits, uploadLimits } from './settings.ts'
+
+export interface UploadOptions extends Partial<UploadLimits> {
+  /** Where received files and the catalogue lie. Processes that work on the same batches share it. */
+  readonly folder: string
+  /** Whether titles and texts can be searched. Default true. */
+  readonly textIndex?: boolean
+  readonly notification?: NotificationSettings
+  readonly clock?: Clock
+}
+
+/** A file that somebody hands over, and what is said about it. */
+export interface Reception {
+  readonly fileName: string
+  /** As the sender's header says; otherwise it is told from name and content. */
+  readonly contentType?: string
+  /** If known: what is too big is refused before it is read. */
+  readonly expectedBytes?: number
+  readonly uploadedBy: string
+  /** The same content from the same uploader is a new batch all the same. */
+  readonly force?: boolean
+  readonly onProgress?: (bytes: number) => void
+}
+
+/** The upload family: its machines for an engine, and what people ask of its batches. */
+export interface Upload {
+  readonly implementations: readonly Implementation[]
+  /** Stores the file durably, then submits its batch. The same file of the same uploader gives the same batch. */
+  receive(control: Control, source: AsyncIterable<Uint8Array>, about: Reception): Promise<Received>
+  batch(control: Control, id: number, options?: { readonly isOperator?: boolean }): Promise<UploadBatchView>
+  errors(control: Control, id: number, page?: PageOptions): Promise<ErrorPage>
+  search(query: SearchQuery): Promise<FoundPage>
+  ancestors(hnId: number, options?: HierarchyOptions): Promise<Hierarchy>
+  descendants(hnId: number, options?: HierarchyOptions): Promise<Hierarchy>
+  /** Builds the catalogue anew from the items and their files, with the text index as this family was opened. */
+  rebuild(control: Control, onProgress?: (done: number, total: number) => void): Promise<{ readonly documents: number }>
+  stop(): Promise<void>
+}
+
+export interface Received {
+  readonly id: number
+  /** This uploader sent the same content before: it is that batch. */
+  readonly existing: boolean
+}
+
+const uploaderMax = 80
+
+export async function openUpload(options: UploadOptions): Promise<Upload> {
+  const { folder, textIndex = true, notification, clock = systemClock(), ...given } = options
+  const limits = uploadLimits(given)
+  const notifier = notifierOf(notification, { clock })
+  const files = new FileStore({ folder: join(folder, 'files'), limits })
+  const desk = new ThreadDesk(
+    { folder: join(folder, 'files'), catalogue: join(folder, 'catalogue.db'), textIndex, ...limits },
+    limits.groupMax,
+  )
+  await desk.start()
+  const storedBytes = (sha256: string) => bytesOf(files.pathOf(sha256))
+  return {
+    implementations: [
+      implement(uploadBatch, {
+        processors: batchProcessors({ desk, notifier, limits, storedBytes }),
+        criteria: batchCriteria(limits),
+        assigns: batchAssigns,
+      }),
+      implement(uploadItem, {
+        processors: itemProcessors(desk),
+        criteria: itemCriteria(limits),
+        assigns: itemAssigns,
+      }),
+    ],
+    async receive(control, source, about) {
+      const uploadedBy = checkUploader(about.uploadedBy)
+      const stored = await files.receive(source, about)
+      const { sha256, fileName, fileSize, md5, contentType, storedBytes } = stored
+      const data: BatchData = {
+        fileName,
+        uploadedBy,
+        sha256,
+        file: await desk.numberOf(sha256),
+        received: { fileSize, md5, contentType, storedBytes, at: clock.now() },
+      }
+      const key = `upload:${uploadedBy}:${sha256}`
+      const again = about.force ? `:${clock.now()}-${Math.floor(clock.random() * 1e9)}` : ''
+      const { id, existing } = await control.submit(uploadBatch.name, data, { key: key + again, actor: uploadedBy })
+      return { id, existing }
+    },
+    batch: (control, id, { isOperator = false } = {}) => batchView(control, id, isOperator),
+    errors: (control, id, page) => batchErrors(control, id, page),
+    search: (query) => desk.ask('search', query),
+    ancestors: (hnId, options = {}) => desk.ask('hierarchy', { direction: 'ancestors', hnId, ...options }),
+    descendants: (hnId, options = {}) => desk.ask('hierarchy', { direction: 'descendants', hnId, ...options }),
+    rebuild: (control, onProgress = () => {}) => rebuildCatalogue(control, desk, limits.groupMax, onProgress),
+    stop: () => desk.stop(),
+  }
+}
+
+function checkUploader(name: unknown): string {
+  if (typeof name === 'string' && name !== '' && name.length <= uploaderMax) return name
+  throw new SluiceError(
+    'invalid',
+    `uploadedBy must be a name of 1 to ${uploaderMax} characters; it was ${JSON.stringify(name)}.`,
+  )
+}
+
+async function bytesOf(path: string): Promise<number | null> {
+  try {
+    return (await stat(path)).size
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
+  }
+}
