@@ -47,6 +47,7 @@ export function decide(
 /** The same for a path that may have hops behind it already. Null: an inline edge's processor runs next, and the path goes on. */
 export function decideOn(path: Path, attempts: number, occurrence: Occurrence): Decision | null {
   path.runs = null
+  path.isAccepted = false
   switch (occurrence.cause) {
     case 'done':
       return afterDone(path, occurrence)
@@ -104,6 +105,7 @@ function afterDone(path: Path, { edge, data, sums }: Extract<Occurrence, { cause
   const refusal = path.judge(edge.ensure)
   // The criterion rejects the work, not the worker: trying the same again would end the same.
   if (refusal !== null) return path.giveUp(refusal, refusal)
+  path.isAccepted = true
   if (sums) path.addSums(sums)
   path.take(edge)
   return path.arrive(edge.on, false)

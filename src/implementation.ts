@@ -6,7 +6,7 @@ import type { Lane } from './lane.ts'
 import type { Machine } from './machine.ts'
 import type { Outcome, Sums } from './outcome.ts'
 import type { Take } from './pool.ts'
-import { processorsOf } from './transition.ts'
+import { type Edge, processorsOf } from './transition.ts'
 
 /** An entity as processors, criteria and assigns see it: with its data, without its bookkeeping. */
 export interface View<D = unknown> {
@@ -129,12 +129,40 @@ export interface ChildFilter {
 // biome-ignore lint/suspicious/noConfusingVoidType: a processor that has nothing to say is done.
 export type Processor<D = unknown> = (context: Context<D>) => Outcome | void | Promise<Outcome | void>
 
+/**
+ * A processor that takes many entities at once, for work that is cheaper so: one statement, one request. It answers for each,
+ * by position. If it throws, its entities are run one by one, so that the guilty one stands alone.
+ */
+export type GroupProcessor<D = unknown> = (
+  contexts: readonly Context<D>[],
+  // biome-ignore lint/suspicious/noConfusingVoidType: an entity for which there is nothing to say is done.
+) => readonly (Outcome | void)[] | Promise<readonly (Outcome | void)[]>
+
+const groupProcessors = new WeakMap<object, GroupProcessor>()
+
+/** Binds a group processor as any other: whatever is claimed together for it runs together, as far as its inline edges lead. */
+export function inGroups<D>(many: GroupProcessor<D>): Processor<D> {
+  const single: Processor<D> = async (context) => (await many([context]))[0]
+  groupProcessors.set(single, many as GroupProcessor)
+  return single
+}
+
+/** Null: it takes entities one by one. */
+export function groupProcessorOf(processor: Processor | undefined): GroupProcessor | null {
+  return (processor && groupProcessors.get(processor)) ?? null
+}
+
 /** A machine with the functions that its names stand for. */
 export interface Implementation {
   readonly machine: Machine
   readonly processors: Readonly<Record<string, Processor>>
   readonly criteria: Readonly<Record<string, Criterion>>
   readonly assigns: Readonly<Record<string, Assign>>
+}
+
+/** The function that runs before this edge is taken. */
+export function processorOf({ processors }: Implementation, { processor }: Edge): Processor | undefined {
+  return processor === undefined ? undefined : processors[processor]
 }
 
 type Bound<Names extends string, F> = [Names] extends [never]

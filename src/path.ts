@@ -39,6 +39,7 @@ export type Changes = Required<Pick<Change, 'open' | 'shut' | 'spawn' | 'takes' 
 export const noChange: Changes = { open: [], shut: [], spawn: [], takes: [], gives: [], log: [] }
 
 export function joinChanges(before: Changes, change: Change): Changes {
+  if (changesOnlyData(change)) return before
   const sums = change.sums ? { ...before.sums, ...change.sums } : before.sums
   const priority = change.priority ?? before.priority
   return {
@@ -51,6 +52,10 @@ export function joinChanges(before: Changes, change: Change): Changes {
     ...(sums === undefined ? {} : { sums }),
     ...(priority === undefined ? {} : { priority }),
   }
+}
+
+function changesOnlyData({ open, shut, spawn, takes, gives, log, sums, priority }: Change): boolean {
+  return !(open || shut || spawn || takes || gives || log || sums || priority !== undefined)
 }
 
 /** Where a path was before something was tried that may break. */
@@ -78,6 +83,8 @@ export class Path {
   /** Edge whose processor was asked for; it is answered by the first hop. */
   request: Request | null
   lanes: 'rest' | 'stop' | 'go' | null = null
+  /** The last processor's work was accepted: its edge was taken. */
+  isAccepted = false
   /** The inline edge whose processor runs next. */
   runs: Edge | null = null
   #reason: string | null | undefined

@@ -343,6 +343,7 @@ export function wordComplaints(sources: readonly Source[]): readonly string[] {
 /** The files of SQL stores that change state or history, and the verb of the port that each of them serves. */
 const doors: Readonly<Record<string, string>> = {
   'src/store/sqlite/births.ts': 'create, and children in commit',
+  'src/store/sqlite/nursery.ts': 'children in commit, many at once',
   'src/store/sqlite/claim.ts': 'claim',
   'src/store/sqlite/alike.ts': 'commit',
   'src/store/sqlite/row-writing.ts': 'commit',

@@ -32,12 +32,35 @@ export class Completer {
 
   commit(move: Move): Promise<Verdict> {
     return new Promise((resolve, reject) => {
-      this.#queue.push({ move, resolve, reject })
-      if (this.#busy) return
-      this.#busy = true
-      // All that ends in this turn of the event loop goes out together.
-      this.#clock.soon(() => void this.#run())
+      this.#queue.push({ move, asker: { answer: resolve, fail: reject }, position: 0 })
+      this.#begin()
     })
+  }
+
+  /** The same for many, with one promise for all of them. They may go out in several groups. */
+  commitAll(moves: readonly Move[]): Promise<readonly Verdict[]> {
+    if (moves.length === 0) return Promise.resolve([])
+    return new Promise((resolve, reject) => {
+      const verdicts: Verdict[] = new Array(moves.length)
+      let open = moves.length
+      const answer = (verdict: Verdict, position: number) => {
+        verdicts[position] = verdict
+        open -= 1
+        if (open === 0) resolve(verdicts)
+      }
+      const asker = { answer, fail: reject }
+      moves.forEach((move, position) => {
+        this.#queue.push({ move, asker, position })
+      })
+      this.#begin()
+    })
+  }
+
+  #begin(): void {
+    if (this.#busy) return
+    this.#busy = true
+    // All that ends in this turn of the event loop goes out together.
+    this.#clock.soon(() => void this.#run())
   }
 
   /** Tells of every group's saved moves, once they are durable. Returns a function that ends it. */
@@ -63,13 +86,13 @@ export class Completer {
       try {
         verdicts = await this.#send(group.map((waiting) => waiting.move))
       } catch (error) {
-        for (const { reject } of group) reject(error)
+        for (const { asker } of group) asker.fail(error)
         continue
       }
-      group.forEach(({ move, resolve }, index) => {
+      group.forEach(({ move, asker, position }, index) => {
         const verdict = verdicts[index] as Verdict
         if (verdict.kind === 'saved') this.#onSaved(move)
-        resolve(verdict)
+        asker.answer(verdict, position)
       })
       this.#tell(group, verdicts)
     }
@@ -128,6 +151,12 @@ function unknown(error: unknown): SluiceError {
 
 interface Waiting {
   readonly move: Move
-  readonly resolve: (verdict: Verdict) => void
-  readonly reject: (error: unknown) => void
+  readonly asker: Asker
+  /** Among the moves that were asked for together. */
+  readonly position: number
+}
+
+interface Asker {
+  readonly answer: (verdict: Verdict, position: number) => void
+  readonly fail: (error: unknown) => void
 }

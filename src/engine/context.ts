@@ -16,7 +16,7 @@ import type { Services } from './services.ts'
 /** What one run of a processor is given, and what it leaves for the commit. */
 export class ProcessorContext implements Context {
   data: unknown
-  readonly lanes: readonly Lane[]
+  lanes: readonly Lane[]
   /** Made when first needed: most runs spawn nothing, and a hundred thousand of them begin each second. */
   #fanOut: FanOut | null = null
   #view: View | null = null
@@ -25,12 +25,12 @@ export class ProcessorContext implements Context {
   #saying = false
   readonly #services: Services
   readonly #running: Running
-  readonly #edge: Edge
+  #edge: Edge
   /** Which of the edge's processors runs. */
   #processor: string | undefined
-  readonly #state: string
-  readonly #generation: number
-  readonly #attempt: number
+  #state: string
+  #generation: number
+  #attempt: number
   /** Writes the hops taken in memory, so that a checkpoint is not ahead of its state. */
   readonly #settle: () => Promise<void>
 
@@ -157,6 +157,9 @@ export class ProcessorContext implements Context {
     const out = this.#out()
     const children = out.buffer
     out.buffer = []
+    // What processors before this one have spawned is staged with it, and published whatever becomes of it.
+    if (out.kept > 0) out.isKeptStaged = true
+    out.kept = 0
     if (children.length > 0) out.isStaged = true
     // What was said about progress meanwhile goes along, instead of costing a commit of its own.
     const progress = this.#progress
@@ -223,6 +226,38 @@ export class ProcessorContext implements Context {
     }
   }
 
+  /**
+   * The next processor of the same cascade: it sees its own edge and data, and what those before it spawned stays with the move that
+   * all of them make. One context for all of them, because a million cascades have several processors each.
+   */
+  turn(path: Path, edge: Edge, attempt: number, lanes: readonly Lane[]): void {
+    this.#edge = edge
+    this.#processor = edge.processor
+    this.#state = path.state
+    this.#generation = path.generation
+    this.#attempt = attempt
+    this.data = path.data
+    this.lanes = lanes
+    this.#view = null
+    this.#log = null
+  }
+
+  /** Its work was accepted: what it spawned belongs to the move. */
+  keep(): void {
+    if (!this.#fanOut) return
+    this.#fanOut.kept = this.#fanOut.buffer.length
+    this.#fanOut.keptSpawned = this.#fanOut.spawned
+    this.#fanOut.isKeptStaged = this.#fanOut.isStaged
+  }
+
+  /** Its work was not accepted: what it spawned is dropped, and what it staged stays unseen. */
+  drop(): void {
+    const out = this.#out()
+    out.buffer.length = out.kept
+    out.spawned = out.keptSpawned
+    out.isStaged = out.isKeptStaged
+  }
+
   /** The edge's next processor goes on in the same run, with what the one before has left. */
   advance(processor: string, data: unknown): void {
     this.#processor = processor
@@ -245,6 +280,10 @@ interface FanOut {
   /** Spawned and not yet written. */
   buffer: ChildBirth[]
   spawned: number
+  /** Of these, what the processors before this one have spawned. */
+  kept: number
+  keptSpawned: number
+  isKeptStaged: boolean
   isStaged: boolean
   cursor: unknown
 }
@@ -253,6 +292,9 @@ function fanOutOf({ checkpoint, attempts, suspect, spawned }: Entity): FanOut {
   return {
     buffer: [],
     spawned: checkpoint?.spawned ?? spawned,
+    kept: 0,
+    keptSpawned: spawned,
+    isKeptStaged: false,
     // An earlier attempt may have staged children and died: what it left beyond this run's is dropped when published.
     isStaged: checkpoint !== null || attempts > 1 || suspect > 0,
     cursor: checkpoint?.cursor ? JSON.parse(checkpoint.cursor) : null,

@@ -2,7 +2,7 @@ import { chooseRun, decide, decideOn, type Occurrence } from '../decide.ts'
 import type { Request, Wait } from '../entity.ts'
 import { isSluiceError, messageOf } from '../errors.ts'
 import type { Hold } from '../hold.ts'
-import type { Facts, Processor } from '../implementation.ts'
+import { type Facts, type Processor, processorOf } from '../implementation.ts'
 import type { Lane } from '../lane.ts'
 import { claimPlan, type Machine, policyOf } from '../machine.ts'
 import { type Decision, Path } from '../path.ts'
@@ -32,7 +32,7 @@ export class Executor {
   }
 
   async execute(running: Running): Promise<void> {
-    let work: Work | null = this.#begin(running)
+    let work: Work | null = this.begin(running)
     while (work && !running.dropped) {
       // Only what takes time is awaited: a hundred thousand runs a second leave no promise behind that they do not need.
       const next: Progress = this.#step(work)
@@ -41,60 +41,79 @@ export class Executor {
     if (running.dropped) this.#worker.doubt()
   }
 
-  #begin(running: Running): Work {
+  begin(running: Running): Work {
     return { running, path: null, attempts: running.entity.attempts, context: null }
   }
 
   /** Made when first needed: parsed data and facts belong to a run, not to a lease that was just kept. */
-  #pathOf(work: Work): Path {
+  pathOf(work: Work, facts?: Facts): Path {
     if (work.path) return work.path
     const { entity, run } = work.running
-    const facts = this.#facts(entity.request)
-    work.path = new Path(run.implementation, entity, JSON.parse(entity.data), facts, this.#services.limits.hopsMax)
+    const { hopsMax } = this.#services.limits
+    work.path = new Path(
+      run.implementation,
+      entity,
+      JSON.parse(entity.data),
+      facts ?? this.facts(entity.request),
+      hopsMax,
+    )
     return work.path
   }
 
   /** One processor and what follows from it. Null: the lease is over. */
   #step(work: Work): Progress {
-    const path = this.#pathOf(work)
+    const path = this.pathOf(work)
     const edge = path.choose()
     if (!edge) return this.#finish(work, path.idle(), null)
     const occurrence = this.#run(work, path, edge)
-    if (!(occurrence instanceof Promise)) return this.#conclude(work, path, occurrence)
+    if (!(occurrence instanceof Promise)) return this.#go(work, this.conclude(work, path, occurrence))
     return occurrence.then((late) => {
       // A checkpoint may have begun a new path meanwhile.
       const current = work.path ?? path
-      current.facts = this.#facts(current.request)
-      return this.#conclude(work, current, late)
+      current.facts = this.facts(current.request)
+      return this.#go(work, this.conclude(work, current, late))
     })
   }
 
-  #conclude(work: Work, path: Path, occurrence: Occurrence): Progress {
+  #go(work: Work, conclusion: Conclusion): Progress {
+    if (conclusion === 'over') return null
+    return conclusion === 'goes on' ? work : this.#finish(work, conclusion, work.context)
+  }
+
+  /** What is to be done about a run that has ended. Work that was not accepted leaves nothing that it spawned. */
+  conclude(work: Work, path: Path, occurrence: Occurrence): Conclusion {
     const { running } = work
-    if (running.dropped) return null
+    if (running.dropped) return 'over'
     // Told to end by a process that stops, it did not get through: that is no failure. The lease goes back as it came, and the attempt with it.
-    if (running.aborted && occurrence.cause === 'retry') return null
+    if (running.aborted && occurrence.cause === 'retry') return 'over'
     const decision = decideSafely(path, work.attempts, occurrence)
-    if (decision) return this.#finish(work, decision, occurrence.cause === 'done' ? work.context : null)
+    if (path.isAccepted) work.context?.keep()
+    else work.context?.drop()
+    if (decision) return decision
     // An inline edge: its processor runs next, and nothing is written in between. What a person gave along was for the edge before.
-    if (path.facts.input !== null || path.facts.actor !== null) path.facts = this.#facts(null)
+    if (path.facts.input !== null || path.facts.actor !== null) path.facts = this.facts(null)
     running.begin(path.facts.now, policyOf(path.machine, path.runs?.processor).timeoutMs)
     work.attempts = 1
-    return work
+    return 'goes on'
   }
 
   #run(work: Work, path: Path, edge: Edge): Occurrence | Promise<Occurrence> {
-    const { running, attempts } = work
-    const { implementation } = running.run
-    const processor = edge.processor === undefined ? undefined : implementation.processors[edge.processor]
+    const { running } = work
+    const processor = processorOf(running.run.implementation, edge)
     // Nothing runs, so nothing can go wrong: attempts that accidents have spent do not matter, and there may be no edge to fail by.
     if (!processor) return { cause: 'done', edge }
-    const policy = policyOf(implementation.machine, edge.processor)
-    if (attempts > policy.attemptsMax) return spent(path.entity.error, policy.attemptsMax)
+    const over = this.spentOn(work, path, edge)
+    if (over) return over
     if (edge.on !== 'children') return this.#process(work, path, edge, processor, noLanes)
     return this.#services.store
       .lanes([running.entity.id])
       .then((lanes) => this.#process(work, path, edge, processor, lanes))
+  }
+
+  /** All its attempts have been used up by accidents: it does not run again. */
+  spentOn(work: Work, path: Path, edge: Edge): Occurrence | null {
+    const { attemptsMax } = policyOf(path.machine, edge.processor)
+    return work.attempts > attemptsMax ? spent(path.entity.error, attemptsMax) : null
   }
 
   #process(
@@ -104,13 +123,21 @@ export class Executor {
     processor: Processor,
     lanes: readonly Lane[],
   ): Occurrence | Promise<Occurrence> {
-    const { running, attempts } = work
-    const context = new ProcessorContext(this.#services, running, path, edge, attempts, lanes, () => this.#settle(work))
-    work.context = context
+    const context = this.contextOf(work, path, edge, lanes)
     const outcome = edge.then
-      ? runInOrder(running.run.implementation, processorsOf(edge), context)
+      ? runInOrder(work.running.run.implementation, processorsOf(edge), context)
       : outcomeOf(processor, context)
     return outcome instanceof Promise ? outcome.then((late) => occurrenceOf(edge, late)) : occurrenceOf(edge, outcome)
+  }
+
+  contextOf(work: Work, path: Path, edge: Edge, lanes: readonly Lane[] = noLanes): ProcessorContext {
+    const { running, attempts } = work
+    if (work.context) work.context.turn(path, edge, attempts, lanes)
+    else
+      work.context = new ProcessorContext(this.#services, running, path, edge, attempts, lanes, () =>
+        this.#settle(work),
+      )
+    return work.context
   }
 
   /** Writes the hops taken in memory and keeps the lease: what a processor makes durable must not be ahead of its state. */
@@ -137,7 +164,7 @@ export class Executor {
     work.path.runs = runs
   }
 
-  #facts(request: Request | null, holds: readonly Hold[] = noHolds): Facts {
+  facts(request: Request | null, holds: readonly Hold[] = noHolds): Facts {
     const { store, clock } = this.#services
     return {
       now: store.time(),
@@ -155,18 +182,19 @@ export class Executor {
     this.#worker.returned(work.running)
     const next = this.#next(work, decision)
     const going = next ? withClaimHops(work.running.run.implementation.machine, decision) : decision
-    const attempt = this.#tryMove(work, going, { keep: next !== null, context, holds: noHolds })
+    const attempt = this.tryMove(work, going, { keep: next !== null, context, holds: noHolds })
     if ('failure' in attempt) {
       if (next) this.#worker.unreserve(next)
-      return this.#fail(work, attempt.failure)
+      return this.fail(work, attempt.failure)
     }
     return this.#services.completer.commit(attempt.move).then((verdict) => {
       if (next && verdict.kind !== 'saved') this.#worker.unreserve(next)
-      return this.#after(work, decision, context, attempt.move, verdict, next)
+      return this.after(work, decision, context, attempt.move, verdict, next)
     })
   }
 
-  #after(
+  /** What follows from the store's verdict. */
+  after(
     work: Work,
     decision: Decision,
     context: ProcessorContext | null,
@@ -187,7 +215,7 @@ export class Executor {
         running.entity = afterMove(running.entity, move)
         running.wrote = false
         this.#worker.goOn(running, next)
-        return this.#begin(running)
+        return this.begin(running)
       case 'stale':
         return this.#reconsider(work, move)
       case 'held':
@@ -195,7 +223,7 @@ export class Executor {
       case 'full':
         return this.#waitForRoom(work, move, verdict.pool)
       case 'refused':
-        return this.#fail(work, verdict.message)
+        return this.fail(work, verdict.message)
       default:
         return verdict satisfies never
     }
@@ -253,16 +281,16 @@ export class Executor {
   ): Promise<Work | null> {
     const known = holds.map((hold) => hold.id)
     const again = this.#redecide(work, holds) ?? decision
-    const attempt = this.#tryMove(work, again, {
+    const attempt = this.tryMove(work, again, {
       keep: false,
       context: again === decision ? context : null,
       holds: known,
     })
-    if ('failure' in attempt) return this.#fail(work, attempt.failure)
+    if ('failure' in attempt) return this.fail(work, attempt.failure)
     const verdict = await this.#services.completer.commit(attempt.move)
     // Another hold in this very moment: known holds only grow, so this ends.
     if (verdict.kind === 'held') return this.#held(work, decision, context, [...holds, ...verdict.holds])
-    return this.#after(work, again, context, attempt.move, verdict, null)
+    return this.after(work, again, context, attempt.move, verdict, null)
   }
 
   /** Another `done` edge of the claimed state, chosen now that the hold is known. Null: the same edge. */
@@ -271,8 +299,8 @@ export class Executor {
     const { implementation } = running.run
     const entity = running.entity
     const data = JSON.parse(entity.data)
-    const facts = this.#facts(entity.request, holds)
-    const before = chooseRun(implementation, entity, data, this.#facts(entity.request))
+    const facts = this.facts(entity.request, holds)
+    const before = chooseRun(implementation, entity, data, this.facts(entity.request))
     const edge = chooseRun(implementation, entity, data, facts)
     if (!edge || edge.name === before?.name) return null
     return decide(
@@ -287,7 +315,7 @@ export class Executor {
   }
 
   /** What it did cannot be kept: it fails, without what it did. */
-  async #fail(work: Work, message: string): Promise<null> {
+  async fail(work: Work, message: string): Promise<null> {
     const { running } = work
     const { implementation } = running.run
     const occurrence: Occurrence = { cause: 'fail', reason: message, error: message }
@@ -297,10 +325,10 @@ export class Executor {
       JSON.parse(running.entity.data),
       1,
       occurrence,
-      this.#facts(running.entity.request),
+      this.facts(running.entity.request),
       this.#services.limits.hopsMax,
     )
-    const attempt = this.#tryMove(work, failure, {
+    const attempt = this.tryMove(work, failure, {
       keep: false,
       context: null,
       holds: null,
@@ -312,7 +340,7 @@ export class Executor {
     return this.#commitLast(attempt.move)
   }
 
-  #tryMove(work: Work, decision: Decision, options: MoveParts): { move: Move } | { failure: string } {
+  tryMove(work: Work, decision: Decision, options: MoveParts): { move: Move } | { failure: string } {
     try {
       return { move: this.#move(work, decision, options) }
     } catch (error) {
@@ -382,11 +410,14 @@ export interface ExecutorWorker {
   doubt(): void
 }
 
+/** What to do with it now, unless its run is over or an inline edge's processor comes next. */
+export type Conclusion = Decision | 'goes on' | 'over'
+
 /** Where a run goes on, at once or later. Null: the lease is over. */
 type Progress = Work | null | Promise<Work | null>
 
 /** One claimed entity on its way through states. */
-interface Work {
+export interface Work {
   readonly running: Running
   /** As decided so far; `running.entity` is as stored. */
   path: Path | null

@@ -53,7 +53,7 @@ export function moveOf(
     state: decision.state,
     settled: decision.settled,
     generation: decision.generation,
-    data: data === undefined ? null : dataText(machine, data, limits),
+    data: data === undefined ? null : changedText(entity, dataText(machine, data, limits)),
     labels: data === undefined || machine.labels.length === 0 ? null : checkLabels(machine, data, limits),
     priority: change.priority === undefined ? null : checkPriority(change.priority),
     wait: decision.wait,
@@ -84,6 +84,11 @@ export function moveOf(
 }
 
 const none: readonly never[] = []
+
+/** What is the same as before need not be written again. */
+function changedText(entity: Entity, text: string): string | null {
+  return text === entity.data ? null : text
+}
 
 /** Whole numbers only: fractions added and taken back a million times would drift. */
 function checkSums(sums: Sums): Sums {

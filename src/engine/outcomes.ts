@@ -1,6 +1,6 @@
 import type { Occurrence } from '../decide.ts'
 import { messageOf } from '../errors.ts'
-import type { Context, Implementation, Processor } from '../implementation.ts'
+import type { Context, GroupProcessor, Implementation, Processor } from '../implementation.ts'
 import type { Outcome } from '../outcome.ts'
 import type { Edge } from '../transition.ts'
 import type { ProcessorContext } from './context.ts'
@@ -30,6 +30,20 @@ export async function runInOrder(
     all = joinDone(all, outcome)
   }
   return all
+}
+
+/** What a group processor says of each. Null: it threw, or did not answer for all of them. */
+export async function outcomesOf(
+  processor: GroupProcessor,
+  contexts: readonly Context[],
+): Promise<readonly Outcome[] | null> {
+  try {
+    const outcomes = await processor(contexts)
+    if (!Array.isArray(outcomes) || outcomes.length !== contexts.length) return null
+    return outcomes.map((outcome) => outcome ?? plainDone)
+  } catch {
+    return null
+  }
 }
 
 type Done = Extract<Outcome, { kind: 'done' }>

@@ -1,6 +1,6 @@
 import { assertMachine } from '../check-machine.ts'
 import { SluiceError } from '../errors.ts'
-import type { Implementation } from '../implementation.ts'
+import { groupProcessorOf, type Implementation } from '../implementation.ts'
 import { claimPlan, edgesFrom, type Machine, policyOf } from '../machine.ts'
 import type { Policy } from '../policy.ts'
 import { processorPool } from '../pool.ts'
@@ -17,6 +17,8 @@ export interface Run {
   /** Where the processor runs, once the claim's hops are taken: runs that lead to the same place share it. */
   readonly place: string
   readonly policy: Policy
+  /** What is claimed together for it runs together. */
+  readonly isGrouped: boolean
   readonly claim: Omit<ClaimRun, 'limit'>
 }
 
@@ -129,6 +131,7 @@ function runOf(
     processor,
     place: placeOf(machine, edge === null ? (claimPlan(machine, state)?.state ?? state) : state, edge),
     policy,
+    isGrouped: edge === null && processor !== null && groupProcessorOf(implementation.processors[processor]) !== null,
     claim: {
       machine: machine.name,
       version: machine.version,

@@ -18,8 +18,12 @@ export class Slots {
   #since: number | null = null
   #claimedAt = 0
 
-  constructor(policy: Policy) {
+  /** Groups begin as they come: nothing of them waits for a place. */
+  readonly #isGrouped: boolean
+
+  constructor(policy: Policy, isGrouped: boolean) {
     this.policy = policy
+    this.#isGrouped = isGrouped
   }
 
   get isFull(): boolean {
@@ -49,7 +53,8 @@ export class Slots {
    */
   room(aheadMs: number, max: number, now: number): number {
     const { parallel } = this.policy
-    const wanted = Math.max(parallel, Math.min(max, Math.floor(this.#perMs * aheadMs)))
+    const ahead = this.#isGrouped ? 0 : Math.min(max, Math.floor(this.#perMs * aheadMs))
+    const wanted = Math.max(parallel, ahead)
     const room = wanted - this.held
     if (room * 4 >= wanted) return room
     return this.held < parallel && now - this.#claimedAt >= gatherMs ? room : 0

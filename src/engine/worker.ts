@@ -4,7 +4,9 @@ import type { WorkerIdentity } from '../lease.ts'
 import { claimPlan, type Machine } from '../machine.ts'
 import type { ClaimRun, Heart } from '../store.ts'
 import { Executor } from './executor.ts'
+import { GroupExecutor } from './group-executor.ts'
 import { clockHeart } from './heart.ts'
+import { Patrol } from './patrol.ts'
 import { placeOf, type Run } from './registry.ts'
 import { Running } from './running.ts'
 import type { Services } from './services.ts'
@@ -15,6 +17,8 @@ export class Worker {
   readonly #services: Services
   readonly #identity: WorkerIdentity
   readonly #executor: Executor
+  readonly #groups: GroupExecutor
+  readonly #patrol: Patrol
   readonly #runs: readonly Run[]
   /** By the place where the processor runs. */
   readonly #slots = new Map<string, Slots>()
@@ -28,9 +32,7 @@ export class Worker {
   #current: Promise<void> | null = null
   #again = false
   #cancelPoll = () => {}
-  #cancelPatrol: (() => void) | null = null
   #cancelLook: (() => void) | null = null
-  #lookedAt = 0
   /** The store may hold leases for us that nobody here knows of. */
   #inDoubt = false
   #squaredAt = 0
@@ -45,7 +47,7 @@ export class Worker {
     )
     for (const run of this.#runs) {
       if (this.#slots.has(run.place)) continue
-      this.#slots.set(run.place, new Slots(run.policy))
+      this.#slots.set(run.place, new Slots(run.policy, run.isGrouped))
       this.#runByPlace.set(run.place, run)
     }
     this.#executor = new Executor(services, {
@@ -53,6 +55,14 @@ export class Worker {
       goOn: (running, run) => this.#goOn(running, run),
       unreserve: (run) => this.#free(this.#slotsOf(run)),
       returned: (running) => this.#returned(running),
+      doubt: () => this.#doubt(),
+    })
+    this.#groups = new GroupExecutor(services, this.#executor)
+    this.#patrol = new Patrol(services, this.#running, {
+      id: () => this.#id,
+      watch: (running) => this.#heart?.watch(running.entity.id, running.entity.epoch, running.deadline),
+      drop: (running, reason) => this.#drop(running, reason),
+      giveBack: (running) => void this.#giveBack([running]),
       doubt: () => this.#doubt(),
     })
   }
@@ -85,7 +95,7 @@ export class Worker {
 
   /** Some leases may have been ended from outside: whatever runs without one is aborted. */
   lookForEnded(): void {
-    if (this.#running.size > 0) void this.#dropEnded()
+    if (this.#running.size > 0) void this.#patrol.lookForEnded()
   }
 
   /** Stops claiming, waits for what runs, aborts it after `drainMs`, gives the rest back. States stay as they are. */
@@ -102,7 +112,7 @@ export class Worker {
     await this.#drained(Math.min(1_000, this.#services.limits.drainMs))
     for (const running of this.#running.values()) running.dropped = true
     this.#state = 'ended'
-    this.#cancelPatrol?.()
+    this.#patrol.stop()
     await this.#heart?.stop()
     if (this.#id !== null) await this.#retire(this.#id)
   }
@@ -209,8 +219,14 @@ export class Worker {
     if (this.#state !== 'working') return this.#refuse(worker, entities)
     const now = store.time()
     for (const slots of new Set(entities.map((entity) => this.#slotsOf(this.#runFor(entity))))) slots.claimed(now)
-    for (const entity of entities) this.#accept(new Running(entity, this.#runFor(entity), now))
-    if (entities.length > 0) this.#patrol()
+    const grouped: Running[] = []
+    for (const entity of entities) {
+      const running = new Running(entity, this.#runFor(entity), now)
+      if (running.run.isGrouped) grouped.push(running)
+      else this.#accept(running)
+    }
+    for (const group of Map.groupBy(grouped, (running) => running.run).values()) this.#beginGroup(group)
+    if (entities.length > 0) this.#patrol.start()
     return entities.length > 0 && !(suspects && entities.length < limit)
   }
 
@@ -271,23 +287,39 @@ export class Worker {
     running.begin(now, running.run.policy.timeoutMs)
     running.active = true
     slots.active += 1
-    void this.#execute(running)
+    void this.#execute([running], this.#executor.execute(running))
   }
 
-  async #execute(running: Running): Promise<void> {
+  #beginGroup(group: readonly Running[]): void {
+    const now = this.#services.store.time()
+    for (const running of group) {
+      const slots = this.#slotsOf(running.run)
+      this.#running.set(running.entity.id, running)
+      slots.accept(now)
+      slots.active += 1
+      running.active = true
+      running.begin(now, running.run.policy.timeoutMs)
+    }
+    void this.#execute(group, this.#groups.execute(group))
+  }
+
+  async #execute(group: readonly Running[], run: Promise<void>): Promise<void> {
     try {
-      await this.#executor.execute(running)
+      await run
     } catch (error) {
       // This process has stopped, and given back what it held.
       if (this.#state === 'ended') return
       // The executor turns every failure into an outcome; what still throws is a fault of ours, and loses nothing: the lease ends.
-      this.#services.log.error({ entity: running.entity.id, error: messageOf(error) }, 'a run broke; its lease ends')
-      running.dropped = true
-      const leases = [running.entity]
+      const leases = group.filter((running) => !running.dropped).map((running) => running.entity)
+      this.#services.log.error({ entity: leases[0]?.id, error: messageOf(error) }, 'a run broke; its lease ends')
+      for (const running of group) running.dropped = true
       const release = this.#services.store.release({ kind: 'timed_out', leases, error: messageOf(error) })
       await release.catch(() => this.#doubt())
     }
-    this.#ended(running)
+    for (const running of group) {
+      if (running.dropped) this.#doubt()
+      this.#ended(running)
+    }
   }
 
   /** The processor is through; the next one may begin while the move is being written. */
@@ -330,54 +362,6 @@ export class Worker {
     const position = queue.indexOf(running)
     if (position >= 0) queue.splice(position, 1)
     this.#ended(running)
-  }
-
-  /** While something runs: tells the renewing thread of long runs, drops what is late, and looks whether leases were ended. */
-  #patrol(): void {
-    if (this.#cancelPatrol || this.#running.size === 0) return
-    const everyMs = 50
-    this.#cancelPatrol = this.#services.clock.after(everyMs, () => {
-      this.#cancelPatrol = null
-      const now = this.#services.store.time()
-      for (const running of [...this.#running.values()]) {
-        if (running.dropped || now - running.startedAt < everyMs) continue
-        if (now >= running.deadline) this.#late(running)
-        else if (!running.watched) {
-          running.watched = true
-          this.#heart?.watch(running.entity.id, running.entity.epoch, running.deadline)
-        }
-      }
-      if (now - this.#lookedAt >= this.#services.limits.pollMs / 2) void this.#dropEnded()
-      this.#patrol()
-    })
-  }
-
-  #late(running: Running): void {
-    const { entity, run } = running
-    const error = `${run.processor ?? run.state} took longer than ${run.policy.timeoutMs} ms.`
-    this.#drop(running, new SluiceError('lease_lost', error))
-    void this.#services.store.release({ kind: 'timed_out', leases: [entity], error }).catch(() => this.#doubt())
-  }
-
-  async #dropEnded(): Promise<void> {
-    const { store, limits } = this.#services
-    this.#lookedAt = store.time()
-    const long = [...this.#running.values()].slice(0, limits.pageMax)
-    try {
-      const entities = await store.get(long.map((running) => running.entity.id))
-      long.forEach((running, index) => {
-        const entity = entities[index]
-        if (entity && !entity.stopped && entity.owner === this.#id && entity.epoch === running.entity.epoch) return
-        // A run that has just committed is not in the map any more, or its entity is newer than what was read.
-        if (entity && entity.seq < running.entity.seq) return
-        if (this.#running.get(running.entity.id) !== running) return
-        const why = entity?.stopped ? 'was cancelled with its parent' : 'was moved by someone else'
-        this.#drop(running, new SluiceError('lease_lost', `${running.entity.machine} ${running.entity.id} ${why}.`))
-        if (entity?.stopped && this.#id !== null) void this.#giveBack([running])
-      })
-    } catch (error) {
-      this.#services.log.debug({ error: messageOf(error) }, 'could not look for ended leases')
-    }
   }
 
   #doubt(): void {

@@ -22,9 +22,8 @@ const required: Readonly<Record<string, readonly [processors: string[], criteria
   retry_failed_items: [['UploadBatchRetryFailedItemsProcessor'], [], true],
 }
 
-function workOf({ processor, assign }: Edge): readonly string[] {
-  const processors = processor === null || processor === undefined ? [] : [processor].flat()
-  return assign === null || assign === undefined ? processors : [...processors, assign]
+function workOf({ processor, then = [], assign }: Edge): readonly string[] {
+  return [processor, ...then, assign].filter((name) => name !== undefined)
 }
 
 test('every transition of the requirement has its processors, its criteria and its cause', () => {

@@ -78,6 +78,7 @@ export const uploadItem = defineMachine({
       to: 'completed',
       on: 'done',
       ensure: 'HNItemCompleteCriterion',
+      assign: 'keepOrigin',
       inline: true,
       purpose: 'Finish',
     },
@@ -117,6 +118,8 @@ export const uploadItem = defineMachine({
     HNItemDuplicateCriterion: 'What is known under this hnId is at least as new',
     HNItemHierarchyValidCriterion: 'A comment has a parent, a pollopt has a poll',
     HNItemCompleteCriterion: 'ingestedAt and lastUpdated are set, and the hierarchy is valid',
+    keepOrigin:
+      'Leaves to the catalogue what the catalogue knows: the item keeps where it came from, and what is odd about it',
     HNItemRetryableCriterion: 'Failed less than three times, the last time within 24 hours, and its hnId is known',
   },
   policies: Object.fromEntries(

@@ -1,73 +1,98 @@
-import { type Assign, type Context, done, fail, type Outcome, type Processor } from 'sluice'
-import type { Desk, Loaded } from './desk/desk.ts'
+import {
+  type Assign,
+  type Context,
+  done,
+  fail,
+  type GroupProcessor,
+  inGroups,
+  type Outcome,
+  type Processor,
+} from 'sluice'
+import type { Desk } from './desk/desk.ts'
+import { type LoadedGroup, type VerdictGroup, verdicts } from './desk/wire.ts'
+import { itemTypes } from './hn-item.ts'
 import type { ItemData } from './item-data.ts'
 
 type ItemProcessor = Processor<ItemData>
-type ItemContext = Context<ItemData>
 
 /**
- * All that reads content or the catalogue asks the desk, which answers for many items at once. What it found when it loaded an item
+ * All that reads content or the catalogue asks the desk, for all items of a group at once. What it found when it loaded them
  * is remembered until the next processors of the same cascade use it; after a restart they ask themselves. Neither answer
- * has to be the last word: the catalogue compares again when the item is written.
+ * has to be the last word: the catalogue compares again when an item is written.
  */
 export function itemProcessors(desk: Desk) {
   const found = new Found()
-  const ingest = ({ data, entity, now }: ItemContext) =>
-    desk.load(entity.id, data).then((loaded) => {
-      if (!loaded.fault) found.keep(entity.id, loaded)
-      return ingested(data, loaded, now())
+
+  const ingest: GroupProcessor<ItemData> = async (contexts) => {
+    const loaded = await desk.load(contexts)
+    const remarks = new Map(loaded.remarks.map((remark) => [remark.position, remark]))
+    return contexts.map((context, position) => {
+      found.keep(context.entity.id, loaded, position)
+      return ingested(context, loaded, position, remarks)
     })
+  }
+
+  const deduplicate: GroupProcessor<ItemData> = async (contexts) => {
+    const known = contexts.map((context) => found.duplicateOf(context.entity.id))
+    if (!known.includes(undefined))
+      return contexts.map((context, position) => compared(context, known[position] ?? null))
+    const group = await desk.compare(contexts)
+    return contexts.map((context, position) => compared(context, duplicateOf(group, position)))
+  }
+
+  const resolve: GroupProcessor<ItemData> = async (contexts) => {
+    const known = contexts.map(({ entity, data }) => data.parent === undefined || found.isParentKnown(entity.id))
+    const parents = known.includes(undefined) ? await desk.known(contexts) : null
+    return contexts.map(({ data }, position) => linked(data, parents ? parents[position] === 1 : !!known[position]))
+  }
+
+  const index: GroupProcessor<ItemData> = async (contexts) => {
+    for (const { entity } of contexts) found.forget(entity.id)
+    const group = await desk.index(contexts)
+    return contexts.map((context, position) => {
+      const { data } = context
+      if (group.codes[position] === verdicts.duplicate) return compared(context, duplicateOf(group, position))
+      const lastUpdated = context.now()
+      if (group.codes[position] === verdicts.merged) return done({ ...data, merged: true, lastUpdated }, mergedOne)
+      return done({ ...data, lastUpdated })
+    })
+  }
+
   return {
-    HNItemIngestionProcessor: ingest,
+    HNItemIngestionProcessor: inGroups(ingest),
 
     // A retried item comes here without having been read: what failed before may have been the reading itself.
-    HNItemValidationProcessor: (context) => (context.data.type === undefined ? ingest(context) : undefined),
+    HNItemValidationProcessor: inGroups((contexts) =>
+      contexts.some(({ data }) => data.type === undefined) ? ingest(contexts) : contexts.map(() => undefined),
+    ),
 
-    HNItemDeduplicationProcessor: (context) => {
-      const { data, entity, now } = context
-      const known = found.of(entity.id)
-      if (known) return compared(data, known.duplicateOf, now)
-      return desk.compare(entity.id, data).then((duplicateOf) => compared(data, duplicateOf, now))
-    },
-
-    HNItemHierarchyProcessor: ({ data, entity }) => {
-      if (data.parent === undefined) return linked(data, 'none')
-      const known = found.of(entity.id)
-      if (known) return linked(data, known.isParentKnown ? 'resolved' : 'unresolved')
-      return desk.isKnown(entity.id, data).then((isKnown) => linked(data, isKnown ? 'resolved' : 'unresolved'))
-    },
-
-    HNItemIndexingProcessor: (context) => {
-      const { data, entity, now } = context
-      found.forget(entity.id)
-      return desk.index(entity.id, data).then((indexed) => {
-        switch (indexed.kind) {
-          case 'added':
-            return done({ ...data, lastUpdated: now() })
-          case 'merged':
-            return done({ ...data, merged: true, lastUpdated: now() }, mergedOne)
-          case 'duplicate':
-            return compared(data, indexed.of, now)
-          default:
-            return indexed satisfies never
-        }
-      })
-    },
+    HNItemDeduplicationProcessor: inGroups(deduplicate),
+    HNItemHierarchyProcessor: inGroups(resolve),
+    HNItemIndexingProcessor: inGroups(index),
   } satisfies Record<string, ItemProcessor>
 }
 
-/** Items that were loaded and not yet indexed. What is forgotten is asked again. */
+/** What the desk found when it loaded items that are not yet indexed. What is forgotten is asked again. */
 class Found {
-  readonly #byEntity = new Map<number, Loaded>()
+  readonly #byEntity = new Map<number, { readonly loaded: LoadedGroup; readonly position: number }>()
   readonly #max = 16_384
 
-  keep(entity: number, loaded: Loaded): void {
+  keep(entity: number, loaded: LoadedGroup, position: number): void {
     if (this.#byEntity.size >= this.#max) this.#byEntity.delete(this.#byEntity.keys().next().value as number)
-    this.#byEntity.set(entity, loaded)
+    this.#byEntity.set(entity, { loaded, position })
   }
 
-  of(entity: number): Loaded | undefined {
-    return this.#byEntity.get(entity)
+  /** Null: of none. Undefined: it was not looked for. */
+  duplicateOf(entity: number): number | null | undefined {
+    const found = this.#byEntity.get(entity)
+    if (!found) return undefined
+    const of = found.loaded.duplicatesOf[found.position] as number
+    return Number.isNaN(of) ? null : of
+  }
+
+  isParentKnown(entity: number): boolean | undefined {
+    const found = this.#byEntity.get(entity)
+    return found && found.loaded.knownParents[found.position] === 1
   }
 
   forget(entity: number): void {
@@ -77,21 +102,35 @@ class Found {
 
 const mergedOne = { merged: 1 } as const
 
-function ingested(data: ItemData, { fault, hnId, type, parent, warnings }: Loaded, now: number): Outcome {
-  if (fault) {
-    const known = hnId === null ? {} : { hnId }
-    return fail(fault.reason, fault.message, { ...data, ...known, errorType: 'VALIDATION' } satisfies ItemData)
+function ingested(
+  { data, now }: Context<ItemData>,
+  { types, hnIds, parents }: LoadedGroup,
+  position: number,
+  remarks: ReadonlyMap<number, LoadedGroup['remarks'][number]>,
+): Outcome {
+  const remark = remarks.size === 0 ? undefined : remarks.get(position)
+  const hnId = hnIds[position] as number
+  if (remark?.fault) {
+    const known = Number.isNaN(hnId) ? {} : { hnId }
+    const { reason, message } = remark.fault
+    return fail(reason, message, { ...data, ...known, errorType: 'VALIDATION' } satisfies ItemData)
   }
-  const item: ItemData = { ...data, hnId: hnId as number, type, ingestedAt: now }
-  const linkedItem = parent === null ? item : { ...item, parent }
-  return done(warnings === null ? linkedItem : { ...linkedItem, warnings })
+  const type = itemTypes[types[position] as number]
+  const parent = parents[position] as number
+  const item = { ...data, hnId, type, ingestedAt: now(), ...(Number.isNaN(parent) ? {} : { parent }) } as ItemData
+  return done(remark?.warnings ? { ...item, warnings: remark.warnings } : item)
 }
 
-function compared(data: ItemData, duplicateOf: number | null, now: () => number): Outcome | undefined {
+function duplicateOf({ codes, of }: VerdictGroup, position: number): number | null {
+  return codes[position] === verdicts.duplicate ? (of[position] as number) : null
+}
+
+function compared({ data, now }: Context<ItemData>, duplicateOf: number | null): Outcome | undefined {
   return duplicateOf === null ? undefined : done({ ...data, duplicateOf, lastUpdated: now() } satisfies ItemData)
 }
 
-function linked(data: ItemData, link: NonNullable<ItemData['link']>): Outcome {
+function linked(data: ItemData, isResolved: boolean): Outcome {
+  const link = data.parent === undefined ? 'none' : isResolved ? 'resolved' : 'unresolved'
   return done({ ...data, link } satisfies ItemData)
 }
 
@@ -110,6 +149,25 @@ export const itemAssigns = {
       fields: { itemIndex: data.itemIndex, hnId: data.hnId, state, reason, error },
     },
   }),
+
+  // Whether its parent is known is left to the catalogue above all: there the answer is that of the day on which it is asked.
+  keepOrigin: ({ data }) => {
+    const { batchId, sourceType, itemIndex, file, offset, length, hnId, merged, warnings, retryCount } = data
+    return {
+      data: {
+        batchId,
+        sourceType,
+        itemIndex,
+        file,
+        offset,
+        length,
+        ...(hnId === undefined ? {} : { hnId }),
+        ...(merged ? { merged } : {}),
+        ...(warnings ? { warnings } : {}),
+        ...(retryCount ? { retryCount } : {}),
+      },
+    }
+  },
 
   HNItemRetryProcessor: ({ data }, { now }) => {
     // What was read before is read again, and what was decided about it is decided again.

@@ -1,6 +1,6 @@
 import type { Control } from 'sluice'
 import { uploadBatch } from './batch-machine.ts'
-import { placesOf } from './desk/grouping.ts'
+import { placesOf } from './desk/places.ts'
 import type { ThreadDesk } from './desk/thread-desk.ts'
 import { itemCounts } from './item-counts.ts'
 import type { ItemData } from './item-data.ts'
@@ -43,7 +43,7 @@ async function putAll(
       limit: groupMax,
       ...(after === undefined ? {} : { after }),
     })
-    const items = page.entities.map(({ id, data }) => ({ entity: id, item: data as ItemData }))
+    const items = page.entities.map(({ id, data }) => ({ entity: { id }, data: data as ItemData }))
     if (items.length > 0) done += await desk.ask('rebuildWith', placesOf(items))
     onProgress(done, Math.max(done, total))
     if (page.next === null) return

@@ -68,10 +68,12 @@ export async function openUpload(options: UploadOptions): Promise<Upload> {
   const limits = uploadLimits(given)
   const notifier = notifierOf(notification, { clock })
   const files = new FileStore({ folder: join(folder, 'files'), limits })
-  const desk = new ThreadDesk(
-    { folder: join(folder, 'files'), catalogue: join(folder, 'catalogue.db'), textIndex, ...limits },
-    limits.groupMax,
-  )
+  const desk = new ThreadDesk({
+    folder: join(folder, 'files'),
+    catalogue: join(folder, 'catalogue.db'),
+    textIndex,
+    ...limits,
+  })
   await desk.start()
   const storedBytes = (sha256: string) => bytesOf(files.pathOf(sha256))
   return {

@@ -80,16 +80,7 @@ export function rowOfBirth(
 export function bear(ledger: Ledger, row: EntityRow, lane: LaneRow, now: number): void {
   place(ledger, row, lane, 0, now)
   const { database } = ledger
-  const plain =
-    row.label0 === null &&
-    row.label1 === null &&
-    row.label2 === null &&
-    row.label3 === null &&
-    row.reason === null &&
-    row.sums === null &&
-    row.key === null &&
-    row.more === null
-  if (plain) {
+  if (isPlainBirth(row)) {
     database
       .statement(insertPlain)
       .run(
@@ -145,6 +136,20 @@ export function bear(ledger: Ledger, row: EntityRow, lane: LaneRow, now: number)
       )
     if (row.key !== null) ledger.pools.takeKey(row.key, row.id)
   }
+}
+
+/** It has nothing that most do not have. */
+export function isPlainBirth(row: EntityRow): boolean {
+  return (
+    row.label0 === null &&
+    row.label1 === null &&
+    row.label2 === null &&
+    row.label3 === null &&
+    row.reason === null &&
+    row.sums === null &&
+    row.key === null &&
+    row.more === null
+  )
 }
 
 export function hintOfWait(ledger: Ledger, row: EntityRow): void {

@@ -1,8 +1,9 @@
 import type { EntityId } from '../../entity.ts'
 import type { ChildBirth, Move } from '../../store.ts'
-import { bear, hintOfWait, rowOfBirth } from './births.ts'
+import { hintOfWait, rowOfBirth } from './births.ts'
 import type { LaneRow } from './lanes.ts'
 import type { Ledger } from './ledger.ts'
+import { Nursery } from './nursery.ts'
 import { removeRows } from './removal.ts'
 import { reopen } from './respawn.ts'
 import { type EntityRow, rowOf, selectRowsWithoutData } from './row.ts'
@@ -15,22 +16,28 @@ export function spawn(ledger: Ledger, source: EntityRow, move: Move, now: number
     const existing = existingOf(ledger, source.id, move.children)
     let id = ledger.database.take('entity', move.children.length) - move.children.length
     const lanes = new Map<string, LaneRow>()
+    const nursery = new Nursery(ledger, now)
     for (const birth of move.children) {
       id += 1
       const old = existing.get(birth.ordinal)
       if (old && !ledger.stagings.isOpen(old.staging)) {
         if (!birth.respawn?.from.includes(ledger.dictionary.text(old.state))) continue
+        nursery.flush()
         reopen(ledger, old, birth, move, now)
         reopened.push(old.id)
         continue
       }
-      if (old) unstage(ledger, source.id, old)
+      if (old) {
+        nursery.flush()
+        unstage(ledger, source.id, old)
+      }
       const row =
         move.staging === 'stage'
-          ? stage(ledger, source.id, birth, id, now)
-          : appear(ledger, source.id, birth, id, lanes, now)
+          ? stage(ledger, nursery, source.id, birth, id, now)
+          : appear(ledger, nursery, source.id, birth, id, lanes, now)
       existing.set(birth.ordinal, row)
     }
+    nursery.flush()
   }
   if (move.staging === 'publish') publish(ledger, source.id, move.spawned)
   return reopened
@@ -57,6 +64,7 @@ function existingOf(ledger: Ledger, source: number, children: readonly ChildBirt
 
 function appear(
   ledger: Ledger,
+  nursery: Nursery,
   source: number,
   birth: ChildBirth,
   id: number,
@@ -73,14 +81,21 @@ function appear(
   const row = rowOfBirth(ledger, birth, id, lane, { source, ordinal: birth.ordinal, staging: null }, now)
   row.reason = lanes.reasonIn(lane, birth.reason)
   lanes.count(lane, null, ledger.figure(row))
-  bear(ledger, row, lane, now)
+  nursery.add(row, lane)
   ledger.feed.born(id)
   hintOfWait(ledger, row)
   return row
 }
 
 /** Written, but unseen: not even its lane is, if nobody else made it. */
-function stage(ledger: Ledger, source: number, birth: ChildBirth, id: number, now: number): EntityRow {
+function stage(
+  ledger: Ledger,
+  nursery: Nursery,
+  source: number,
+  birth: ChildBirth,
+  id: number,
+  now: number,
+): EntityRow {
   const { lanes, stagings, dictionary } = ledger
   const staging = stagings.make(source)
   const lane = lanes.make(birth.parent, birth.lane, true)
@@ -88,7 +103,7 @@ function stage(ledger: Ledger, source: number, birth: ChildBirth, id: number, no
   row.reason = lanes.reasonIn(lane, birth.reason)
   stagings.add(staging, lane.id, dictionary.machine(birth.machine, birth.version).id, birth.watches, ledger.figure(row))
   stagings.born(staging, id)
-  bear(ledger, row, lane, now)
+  nursery.add(row, lane)
   return row
 }
 

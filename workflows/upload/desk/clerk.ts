@@ -5,7 +5,7 @@ import type { Cursor } from '../files/file-fault.ts'
 import { type ElementGroup, FileWalk } from '../files/file-walk.ts'
 import { SliceReader } from '../files/slice-reader.ts'
 import { type HNItem, itemTypes, parseItem } from '../hn-item.ts'
-import type { DeskSettings, LoadedGroup, Places, Remark, VerdictGroup } from './wire.ts'
+import { type DeskSettings, type LoadedGroup, type Places, type Remark, type VerdictGroup, verdicts } from './wire.ts'
 
 /** Items that were loaded and not yet indexed: those of a few groups, not those of a file. */
 const inHandMax = 16_384
@@ -108,8 +108,8 @@ export class Clerk {
       entity,
       item: this.#item(places, position),
     }))
-    const verdicts = this.catalogue.compare(candidates)
-    return verdictsOf(verdicts.map((verdict) => (typeof verdict === 'object' ? verdict : 'added')))
+    const compared = this.catalogue.compare(candidates)
+    return verdictsOf(compared.map((verdict) => (typeof verdict === 'object' ? verdict : 'added')))
   }
 
   known(places: Places): Uint8Array {
@@ -121,9 +121,9 @@ export class Clerk {
   }
 
   index(places: Places): VerdictGroup {
-    const verdicts = verdictsOf(this.catalogue.put(this.entries(places)))
+    const group = verdictsOf(this.catalogue.put(this.entries(places)))
     for (const entity of places.entities) this.#inHand.delete(entity)
-    return verdicts
+    return group
   }
 
   entries(places: Places): readonly Entry[] {
@@ -184,15 +184,13 @@ export class Clerk {
 
 export type { FileCheck }
 
-function verdictsOf(
-  verdicts: readonly ('added' | 'own' | 'merged' | { readonly duplicateOf: number })[],
-): VerdictGroup {
-  const codes = new Uint8Array(verdicts.length)
-  const of = new Float64Array(verdicts.length)
-  verdicts.forEach((verdict, position) => {
-    if (verdict === 'merged') codes[position] = 1
+function verdictsOf(given: readonly ('added' | 'own' | 'merged' | { readonly duplicateOf: number })[]): VerdictGroup {
+  const codes = new Uint8Array(given.length)
+  const of = new Float64Array(given.length)
+  given.forEach((verdict, position) => {
+    if (verdict === 'merged') codes[position] = verdicts.merged
     if (typeof verdict !== 'object') return
-    codes[position] = 2
+    codes[position] = verdicts.duplicate
     of[position] = verdict.duplicateOf
   })
   return { codes, of }

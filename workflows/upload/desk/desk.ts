@@ -1,11 +1,11 @@
 import type { FileCheck } from '../files/file-check.ts'
 import type { Cursor } from '../files/file-fault.ts'
-import type { ItemType } from '../hn-item.ts'
-import type { ItemData } from '../item-data.ts'
+import type { PlacedItem } from './places.ts'
+import type { LoadedGroup, VerdictGroup } from './wire.ts'
 
 /**
- * Where the heavy work of the family is done: reading files, parsing, comparing, indexing. It is asked for one item at a time and
- * answers in groups, from a thread of its own, so that the engine's thread only moves entities.
+ * Where the heavy work of the family is done: reading files, parsing, comparing, indexing. It is asked for many items at
+ * once and answers from a thread of its own, so that the engine's thread only moves entities.
  */
 export interface Desk {
   /** Counts the items of a stored file and looks at its structure. */
@@ -14,12 +14,14 @@ export interface Desk {
   elements(sha256: string, cursor: Cursor | null, limit: number): Promise<Elements>
   /** The number under which items name a stored file: the same for the same content. */
   numberOf(sha256: string): Promise<number>
-  load(entity: number, item: ItemData): Promise<Loaded>
-  /** The entity whose version of the item is at least as new; null: this one is new, newer, or its own. */
-  compare(entity: number, item: ItemData): Promise<number | null>
-  /** Whether the item's parent is in the catalogue. */
-  isKnown(entity: number, item: ItemData): Promise<boolean>
-  index(entity: number, item: ItemData): Promise<Indexed>
+  /** Reads and parses items, and says what is known of each under its hnId. */
+  load(items: readonly PlacedItem[]): Promise<LoadedGroup>
+  /** Whether another entity's version of each item is at least as new. */
+  compare(items: readonly PlacedItem[]): Promise<VerdictGroup>
+  /** Whether the parent of each item is in the catalogue: 1 or 0. */
+  known(items: readonly PlacedItem[]): Promise<Uint8Array>
+  /** Writes the items to the catalogue, durably, once for each hnId. */
+  index(items: readonly PlacedItem[]): Promise<VerdictGroup>
   /** Items of this batch whose parent has not been seen. */
   unresolved(batch: number): Promise<number>
   stop(): Promise<void>
@@ -43,19 +45,3 @@ export interface ElementFault {
   readonly reason: string
   readonly message: string
 }
-
-export interface Loaded {
-  readonly fault: { readonly reason: string; readonly message: string } | null
-  readonly hnId: number | null
-  readonly type: ItemType
-  readonly parent: number | null
-  readonly warnings: readonly string[] | null
-  /** See `compare` and `isKnown`: the answers of the moment when it was loaded. */
-  readonly duplicateOf: number | null
-  readonly isParentKnown: boolean
-}
-
-export type Indexed =
-  | { readonly kind: 'added' }
-  | { readonly kind: 'merged' }
-  | { readonly kind: 'duplicate'; readonly of: number }

@@ -1,10 +1,8 @@
 import { Worker } from 'node:worker_threads'
 import { type ErrorCode, errorCodes, SluiceError } from 'sluice'
-import { itemTypes } from '../hn-item.ts'
-import type { ItemData } from '../item-data.ts'
-import type { Desk, Indexed, Loaded } from './desk.ts'
-import { Grouping } from './grouping.ts'
-import type { Answer, DeskSettings, Failure, LoadedGroup, Places, Question, Verb, Verbs, VerdictGroup } from './wire.ts'
+import type { Desk } from './desk.ts'
+import { type PlacedItem, placesOf } from './places.ts'
+import type { Answer, DeskSettings, Failure, Question, Verb, Verbs } from './wire.ts'
 
 /** Young objects of the thread: most of what it makes is garbage at once, and the process has a bound to keep. */
 const youngMib = 16
@@ -13,24 +11,13 @@ const youngMib = 16
 export class ThreadDesk implements Desk {
   readonly #settings: DeskSettings
   readonly #waiting = new Map<number, Pending>()
-  readonly #loads: Grouping<Loaded, LoadedGroup>
-  readonly #comparisons: Grouping<number | null, VerdictGroup>
-  readonly #parents: Grouping<boolean, Uint8Array>
-  readonly #indexings: Grouping<Indexed, VerdictGroup>
   #thread: Worker | null = null
   #asked = 0
   #isStopped = false
+  #stopping: Promise<void> | null = null
 
-  constructor(settings: DeskSettings, groupMax: number) {
+  constructor(settings: DeskSettings) {
     this.#settings = settings
-    const asking =
-      <V extends 'load' | 'compare' | 'known' | 'index'>(verb: V) =>
-      (places: Places) =>
-        this.ask(verb, places, transferOf(places))
-    this.#loads = new Grouping(asking('load'), loadedAt, groupMax)
-    this.#comparisons = new Grouping(asking('compare'), duplicateAt, groupMax)
-    this.#parents = new Grouping(asking('known'), (known, position) => known[position] === 1, groupMax)
-    this.#indexings = new Grouping(asking('index'), indexedAt, groupMax)
   }
 
   /** Resolves when the thread has opened the catalogue: what is wrong with it is said now, not by the first item. */
@@ -39,7 +26,7 @@ export class ThreadDesk implements Desk {
   }
 
   check(sha256: string, onProgress: (bytes: number) => void, signal: AbortSignal) {
-    const answer = this.ask('check', { sha256 }, [], onProgress)
+    const answer = this.ask('check', { sha256 }, onProgress)
     const id = this.#asked
     const cancel = () => {
       this.#thread?.postMessage({ cancel: id } satisfies Question)
@@ -59,33 +46,45 @@ export class ThreadDesk implements Desk {
     return this.ask('number', { sha256 })
   }
 
-  load(entity: number, item: ItemData) {
-    return this.#loads.add(entity, item)
+  load(items: readonly PlacedItem[]) {
+    return this.#about('load', items)
   }
 
-  compare(entity: number, item: ItemData) {
-    return this.#comparisons.add(entity, item)
+  compare(items: readonly PlacedItem[]) {
+    return this.#about('compare', items)
   }
 
-  isKnown(entity: number, item: ItemData) {
-    return this.#parents.add(entity, item)
+  known(items: readonly PlacedItem[]) {
+    return this.#about('known', items)
   }
 
-  index(entity: number, item: ItemData) {
-    return this.#indexings.add(entity, item)
+  index(items: readonly PlacedItem[]) {
+    return this.#about('index', items)
+  }
+
+  #about<V extends 'load' | 'compare' | 'known' | 'index'>(verb: V, items: readonly PlacedItem[]) {
+    // Copied, not handed over: for so little, changing owners costs more than copying.
+    return this.ask(verb, placesOf(items))
   }
 
   unresolved(batch: number) {
     return this.ask('unresolved', { batch })
   }
 
-  async stop(): Promise<void> {
-    if (this.#isStopped) return
+  /** What was asked before is answered first. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop()
+    return this.#stopping
+  }
+
+  async #stop(): Promise<void> {
     const thread = this.#thread
     if (thread) {
       const gone = new Promise((resolve) => thread.once('exit', resolve))
-      await this.ask('stop', null)
+      const asked = this.ask('stop', null)
       this.#isStopped = true
+      // One that died meanwhile, or could not close its files, has nothing left to lose.
+      await asked.catch(() => thread.terminate())
       await gone
     }
     this.#isStopped = true
@@ -94,14 +93,13 @@ export class ThreadDesk implements Desk {
   ask<V extends Verb>(
     verb: V,
     given: Verbs[V]['given'],
-    transfer: readonly ArrayBuffer[] = [],
     onProgress?: (value: number) => void,
   ): Promise<Verbs[V]['answer']> {
     if (this.#isStopped) return Promise.reject(new SluiceError('conflict', 'The upload family has been stopped.'))
     const id = ++this.#asked
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve: resolve as Pending['resolve'], reject, onProgress })
-      this.#running().postMessage({ id, verb, given } satisfies Question, transfer)
+      this.#running().postMessage({ id, verb, given } satisfies Question)
     })
   }
 
@@ -152,44 +150,4 @@ interface Pending {
 
 function errorOf({ code, message, details }: Failure): Error {
   return new SluiceError(errorCodes.find((known) => known === code) ?? ('internal' as ErrorCode), message, details)
-}
-
-function transferOf(places: Places): ArrayBuffer[] {
-  return [places.entities, places.batches, places.files, places.offsets, places.lengths].map(
-    (array) => array.buffer as ArrayBuffer,
-  )
-}
-
-function loadedAt(group: LoadedGroup, position: number): Loaded {
-  const { types, hnIds, parents, remarks } = group
-  const remark = remarks.length === 0 ? undefined : remarks.find((remark) => remark.position === position)
-  const hnId = hnIds[position]!
-  const parent = parents[position]!
-  return {
-    fault: remark?.fault ?? null,
-    hnId: Number.isNaN(hnId) ? null : hnId,
-    type: itemTypes[types[position]!]!,
-    parent: Number.isNaN(parent) ? null : parent,
-    warnings: remark?.warnings ?? null,
-    duplicateOf: Number.isNaN(group.duplicatesOf[position]!) ? null : group.duplicatesOf[position]!,
-    isParentKnown: group.knownParents[position] === 1,
-  }
-}
-
-function duplicateAt({ codes, of }: VerdictGroup, position: number): number | null {
-  return codes[position] === 2 ? of[position]! : null
-}
-
-const added: Indexed = { kind: 'added' }
-const merged: Indexed = { kind: 'merged' }
-
-function indexedAt({ codes, of }: VerdictGroup, position: number): Indexed {
-  switch (codes[position]) {
-    case 1:
-      return merged
-    case 2:
-      return { kind: 'duplicate', of: of[position]! }
-    default:
-      return added
-  }
 }

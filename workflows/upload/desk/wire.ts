@@ -32,7 +32,10 @@ export interface Remark {
   readonly warnings: readonly string[] | null
 }
 
-/** 0: new, or newer. 1: merged. 2: a duplicate, of `of`. */
+/** What the catalogue says of an item. `fine`: it is new, newer, or its own. */
+export const verdicts = { fine: 0, merged: 1, duplicate: 2 } as const
+
+/** Verdicts by position; `of`: the entity whose version a duplicate repeats. */
 export interface VerdictGroup {
   readonly codes: Uint8Array
   readonly of: Float64Array

@@ -1,0 +1,123 @@
+import type { Occurrence } from '../decide.ts'
+import { type GroupProcessor, groupProcessorOf, processorOf } from '../implementation.ts'
+import type { Outcome } from '../outcome.ts'
+import type { Decision } from '../path.ts'
+import type { Move, Verdict } from '../store.ts'
+import type { Edge } from '../transition.ts'
+import type { ProcessorContext } from './context.ts'
+import type { Executor, Work } from './executor.ts'
+import { occurrenceOf, outcomeOf, outcomesOf, runInOrder } from './outcomes.ts'
+import type { Running } from './running.ts'
+import type { Services } from './services.ts'
+import { tell } from './telling.ts'
+
+/**
+ * Takes entities that were claimed together through the same states together: each processor is asked once for all that are
+ * still on their way, and all that ended is committed as one. What becomes of each is decided for it alone.
+ */
+export class GroupExecutor {
+  readonly #services: Services
+  readonly #executor: Executor
+
+  constructor(services: Services, executor: Executor) {
+    this.#services = services
+    this.#executor = executor
+  }
+
+  async execute(group: readonly Running[]): Promise<void> {
+    const ends: End[] = []
+    let works: Work[] = group.map((running) => this.#executor.begin(running))
+    while (works.length > 0) works = await this.#round(works, ends)
+    await this.#commit(ends)
+  }
+
+  /** One processor for each of them, usually the same. Returns those whose cascade goes on. */
+  async #round(works: readonly Work[], ends: End[]): Promise<Work[]> {
+    const goingOn: Work[] = []
+    const facts = this.#executor.facts(null)
+    const byEdge = Map.groupBy(works, (work) => this.#executor.pathOf(work, facts).choose())
+    for (const [edge, some] of byEdge) {
+      if (!edge) {
+        for (const work of some) ends.push({ work, decision: this.#executor.pathOf(work).idle() })
+        continue
+      }
+      const occurrences = await this.#run(some, edge)
+      const now = this.#executor.facts(null)
+      some.forEach((work, position) => {
+        const path = this.#executor.pathOf(work)
+        path.facts = now
+        const conclusion = this.#executor.conclude(work, path, occurrences[position] as Occurrence)
+        if (conclusion === 'goes on') goingOn.push(work)
+        else if (conclusion !== 'over') ends.push({ work, decision: conclusion })
+      })
+    }
+    return goingOn
+  }
+
+  async #run(works: readonly Work[], edge: Edge): Promise<readonly Occurrence[]> {
+    const { implementation } = (works[0] as Work).running.run
+    const processor = processorOf(implementation, edge)
+    if (!processor) {
+      const done: Occurrence = { cause: 'done', edge }
+      return works.map(() => done)
+    }
+    const spent = works.map((work) => this.#executor.spentOn(work, this.#executor.pathOf(work), edge))
+    const able = works.filter((_, position) => !spent[position])
+    const contexts = able.map((work) => this.#executor.contextOf(work, this.#executor.pathOf(work), edge))
+    const many = edge.then ? null : groupProcessorOf(processor)
+    const one = (context: ProcessorContext) =>
+      edge.then
+        ? runInOrder(implementation, [edge.processor as string, ...edge.then], context)
+        : outcomeOf(processor, context)
+    const outcomes = many && contexts.length > 1 ? await runMany(many, contexts, one) : await all(contexts.map(one))
+    const occurrences = outcomes.map((outcome) => occurrenceOf(edge, outcome))
+    if (able.length === works.length) return occurrences
+    let next = 0
+    return spent.map((over) => over ?? (occurrences[next++] as Occurrence))
+  }
+
+  async #commit(ends: readonly End[]): Promise<void> {
+    const moves: Move[] = []
+    const moved: End[] = []
+    for (const end of ends) {
+      const attempt = this.#executor.tryMove(end.work, end.decision, {
+        keep: false,
+        context: end.work.context,
+        holds: [],
+      })
+      if ('failure' in attempt) await this.#executor.fail(end.work, attempt.failure)
+      else {
+        moves.push(attempt.move)
+        moved.push(end)
+      }
+    }
+    const verdicts = await this.#services.completer.commitAll(moves)
+    for (const [position, { work, decision }] of moved.entries()) {
+      const verdict = verdicts[position] as Verdict
+      if (verdict.kind === 'saved') tell(this.#services.log, work.running.entity, decision)
+      else await this.#executor.after(work, decision, work.context, moves[position] as Move, verdict, null)
+    }
+  }
+}
+
+/** Where one entity's cascade ended. */
+interface End {
+  readonly work: Work
+  readonly decision: Decision
+}
+
+/** If the group breaks, its members are run one by one: the guilty one then stands alone. */
+async function runMany(
+  many: GroupProcessor,
+  contexts: readonly ProcessorContext[],
+  one: (context: ProcessorContext) => Outcome | Promise<Outcome>,
+): Promise<readonly Outcome[]> {
+  const outcomes = await outcomesOf(many, contexts)
+  return outcomes ?? all(contexts.map(one))
+}
+
+function all(outcomes: readonly (Outcome | Promise<Outcome>)[]): readonly Outcome[] | Promise<readonly Outcome[]> {
+  return outcomes.some((outcome) => outcome instanceof Promise)
+    ? Promise.all(outcomes)
+    : (outcomes as readonly Outcome[])
+}

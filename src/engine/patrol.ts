@@ -1,0 +1,89 @@
+import { messageOf, SluiceError } from '../errors.ts'
+import type { Running } from './running.ts'
+import type { Services } from './services.ts'
+
+/** What the patrol asks of its worker. */
+export interface PatrolledWorker {
+  id(): number | null
+  /** The renewing thread is to know the deadline of this run. */
+  watch(running: Running): void
+  drop(running: Running, reason: Error): void
+  giveBack(running: Running): void
+  doubt(): void
+}
+
+const everyMs = 50
+
+/** While something runs: tells the renewing thread of long runs, drops what is late, and looks whether leases were ended. */
+export class Patrol {
+  readonly #services: Services
+  readonly #running: ReadonlyMap<number, Running>
+  readonly #worker: PatrolledWorker
+  #cancel: (() => void) | null = null
+  #lookedAt = 0
+
+  constructor(services: Services, running: ReadonlyMap<number, Running>, worker: PatrolledWorker) {
+    this.#services = services
+    this.#running = running
+    this.#worker = worker
+  }
+
+  start(): void {
+    if (this.#cancel || this.#running.size === 0) return
+    this.#cancel = this.#services.clock.after(everyMs, () => {
+      this.#cancel = null
+      this.#round()
+      this.start()
+    })
+  }
+
+  stop(): void {
+    this.#cancel?.()
+  }
+
+  #round(): void {
+    const { store, limits } = this.#services
+    const now = store.time()
+    for (const running of [...this.#running.values()]) {
+      if (running.dropped || now - running.startedAt < everyMs) continue
+      if (now >= running.deadline) this.#late(running)
+      else if (!running.watched) {
+        running.watched = true
+        this.#worker.watch(running)
+      }
+    }
+    if (now - this.#lookedAt >= limits.pollMs / 2) void this.lookForEnded()
+  }
+
+  #late(running: Running): void {
+    const { entity, run } = running
+    const error = `${run.processor ?? run.state} took longer than ${run.policy.timeoutMs} ms.`
+    this.#worker.drop(running, new SluiceError('lease_lost', error))
+    const release = this.#services.store.release({ kind: 'timed_out', leases: [entity], error })
+    void release.catch(() => this.#worker.doubt())
+  }
+
+  /** Some leases may have been ended from outside: whatever runs without one is dropped. */
+  async lookForEnded(): Promise<void> {
+    const { store, limits, log } = this.#services
+    this.#lookedAt = store.time()
+    const long = [...this.#running.values()].slice(0, limits.pageMax)
+    try {
+      const entities = await store.get(long.map((running) => running.entity.id))
+      long.forEach((running, index) => {
+        const entity = entities[index]
+        if (entity && !entity.stopped && entity.owner === this.#worker.id() && entity.epoch === running.entity.epoch)
+          return
+        // A run that has just committed is not in the map any more, or its entity is newer than what was read.
+        if (entity && entity.seq < running.entity.seq) return
+        if (this.#running.get(running.entity.id) !== running) return
+        const why = entity?.stopped ? 'was cancelled with its parent' : 'was moved by someone else'
+        const message = `${running.entity.machine} ${running.entity.id} ${why}.`
+        this.#worker.drop(running, new SluiceError('lease_lost', message))
+        if (entity?.stopped && this.#worker.id() !== null) this.#worker.giveBack(running)
+      })
+    } catch (error) {
+      log.debug({ error: messageOf(error) }, 'could not look for ended leases')
+    }
+  }
+}
