@@ -9,7 +9,7 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const majorMin = 24
-const youngFlag = '--max-semi-space-size=16'
+const memoryFlags = (process.env.SLUICE_FLAGS ?? '--max-semi-space-size=8 --heap-growing-percent=50 --v8-pool-size=2').split(' ')
 const sourceFlag = '--conditions=sluice-source'
 
 if (Number(process.versions.node.split('.')[0]) < majorMin) {
@@ -19,14 +19,14 @@ if (Number(process.versions.node.split('.')[0]) < majorMin) {
 
 const built = fileURLToPath(new URL('../dist/src/cli/main.js', import.meta.url))
 const isSource = process.execArgv.includes(sourceFlag) || !existsSync(built)
-const flags = [youngFlag, ...(isSource ? [sourceFlag] : [])].filter((flag) => !process.execArgv.includes(flag))
+const flags = [...memoryFlags, ...(isSource ? [sourceFlag] : [])].filter((flag) => !process.execArgv.includes(flag))
 
 if (flags.length > 0) await startAgain([...process.execArgv, ...flags, ...process.argv.slice(1)])
 const { main } = await import(isSource ? '../src/cli/main.ts' : '../dist/src/cli/main.js')
 process.exitCode = await main(process.argv.slice(2))
 
 async function startAgain(words) {
-  if (process.execve) process.execve(process.execPath, [process.execPath, ...words], process.env)
+  if (process.execve) process.execve(process.execPath, [process.execPath, ...words], { MALLOC_ARENA_MAX: '2', ...process.env })
   // Systems that cannot replace a process get a child, which hears Ctrl-C as we do and decides alone.
   const { spawn } = await import('node:child_process')
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {})

@@ -1,5 +1,5 @@
 import { messageOf, SluiceError } from './errors.ts'
-import type { Facts, Implementation, View } from './implementation.ts'
+import type { Criterion, Facts, Implementation, View } from './implementation.ts'
 
 /** Judges named criteria, all of which must hold. Null: they do. Otherwise why not, in words. */
 export function judge(
@@ -13,7 +13,7 @@ export function judge(
     if (!criterion) {
       throw new SluiceError('invalid', `Machine ${implementation.machine.name} has no criterion ${name}.`, { name })
     }
-    const verdict = evaluate(name, () => criterion(entity, facts))
+    const verdict = evaluate(name, criterion, entity, facts)
     if (verdict === true) continue
     return typeof verdict === 'string' ? verdict : `${name} does not hold`
   }
@@ -21,9 +21,9 @@ export function judge(
 }
 
 /** A criterion that throws does not hold, and says what it threw: an entity must not sit for ever because of a bug in a rule. */
-function evaluate(name: string, criterion: () => boolean | string): boolean | string {
+function evaluate(name: string, criterion: Criterion, entity: View, facts: Facts): boolean | string {
   try {
-    return criterion()
+    return criterion(entity, facts)
   } catch (error) {
     return `${name} threw: ${messageOf(error)}`
   }

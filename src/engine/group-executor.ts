@@ -92,7 +92,8 @@ export class GroupExecutor {
       }
     }
     const verdicts = await this.#services.completer.commitAll(moves)
-    for (const [position, { work, decision }] of moved.entries()) {
+    for (let position = 0; position < moved.length; position += 1) {
+      const { work, decision } = moved[position] as End
       const verdict = verdicts[position] as Verdict
       if (verdict.kind === 'saved') tell(this.#services.log, work.running.entity, decision)
       else await this.#executor.after(work, decision, work.context, moves[position] as Move, verdict, null)

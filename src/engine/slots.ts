@@ -4,6 +4,12 @@ import type { Running } from './running.ts'
 /** How long small gaps are gathered. */
 export const gatherMs = 10
 
+function groupOf(parallel: number): number {
+  return Math.max(1, Math.floor(parallel / groupsAtOnce))
+}
+
+const groupsAtOnce = 3
+
 /** The places for one processor in this process, who waits for one, and how fast they go: decides how much to claim ahead. */
 export class Slots {
   readonly policy: Policy
@@ -56,13 +62,15 @@ export class Slots {
     const ahead = this.#isGrouped ? 0 : Math.min(max, Math.floor(this.#perMs * aheadMs))
     const wanted = Math.max(parallel, ahead)
     const room = wanted - this.held
+    // Several groups are under way at once: while one is being written, another one is at work.
+    if (this.#isGrouped) return room >= groupOf(parallel) ? groupOf(parallel) : this.held === 0 ? room : 0
     if (room * 4 >= wanted) return room
     return this.held < parallel && now - this.#claimedAt >= gatherMs ? room : 0
   }
 
   /** Whether a place stands idle that was not worth a claim. */
   get hasGap(): boolean {
-    return this.held < this.policy.parallel
+    return !this.#isGrouped && this.held < this.policy.parallel
   }
 
   claimed(now: number): void {

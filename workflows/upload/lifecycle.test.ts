@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { describe, test } from 'node:test'
-import { type Processor, systemClock } from 'sluice'
+import { type Implementation, type Processor, systemClock } from 'sluice'
 import { type KitTools, type TestKit, testKit } from 'sluice/testing'
-import type { ItemData } from './item-data.ts'
 import { writeSample } from './sample.ts'
 import { around, countsOf, Stage } from './test/stage.ts'
 import type { UploadOptions } from './upload.ts'
@@ -35,6 +34,27 @@ async function openKit(options: Partial<UploadOptions> = {}): Promise<{ stage: S
 async function drained(stage: Stage, kit: Kit, id: number) {
   await kit.drain()
   return stage.view(id)
+}
+
+/** Whoever waits at a gate that never opens is told so. */
+const patience = { timeout: 60_000 }
+
+/** Items wait behind their indexing: `all` is kept once so many of them do, and `gate` lets them go. */
+function gateBehindIndexing(count: number) {
+  const gate = Promise.withResolvers<void>()
+  const all = Promise.withResolvers<void>()
+  let indexed = 0
+  const waits = (inner: Processor): Processor => {
+    return async (context) => {
+      const outcome = await inner(context)
+      indexed += 1
+      if (indexed === count) all.resolve()
+      await gate.promise
+      return outcome
+    }
+  }
+  const wrap = (bound: readonly Implementation[]) => around(bound, 'HNItemIndexingProcessor', waits)
+  return { wrap, all, gate }
 }
 
 const untilSettled = ['create', 'auto_upload', 'validate_file', 'start_extraction', 'start_processing']
@@ -179,30 +199,18 @@ describe('mark_failed', () => {
     assert.deepEqual(await stage.items(id), [])
   })
 
-  test('stops items in the middle of their work, and retry_batch does the rest, each once', async () => {
-    // The second half of the items is in the catalogue already when the batch fails, and not yet saved.
-    const gate = Promise.withResolvers<void>()
-    const waitsBehind = (inner: Processor): Processor => {
-      return async (context) => {
-        const outcome = await inner(context)
-        if ((context.data as ItemData).itemIndex >= 200) await gate.promise
-        return outcome
-      }
-    }
-    await using stage = await Stage.open('sqlite', {
-      wrap: (bound) => around(bound, 'HNItemIndexingProcessor', waitsBehind),
-    })
+  test('stops items in the middle of their work, and retry_batch does the rest, each once', patience, async () => {
+    // All items are in the catalogue when the batch fails, and none of them is saved.
+    const { wrap, all, gate } = gateBehindIndexing(360)
+    await using stage = await Stage.open('sqlite', { wrap })
     const path = stage.path('sample')
     const sample = await writeSample({ path, items: 400, bad: 0.1, seed: 5 })
     const { id } = await stage.send(await readFile(path))
-    for await (const _ of stage.control.watch()) {
-      const items = (await stage.items(id)).slice(0, 200)
-      if (items.length > 0 && items.every(({ state }) => ['completed', 'failed'].includes(state))) break
-    }
+    await all.promise
     await stage.control.act(id, 'mark_failed', operator)
     const stopped = await stage.view(id)
     assert.equal(stopped.state, 'failed')
-    assert.ok(stopped.itemsPending > 100)
+    assert.ok(stopped.itemsPending > 300)
     assert.match(stopped.failure!.report, new RegExp(`${stopped.itemsPending} not settled`))
     gate.resolve()
     // Whatever the engine had in hand has come to its end when later batches have.
@@ -218,25 +226,12 @@ describe('mark_failed', () => {
     assert.deepEqual(await stage.control.check([id, null]), [])
   })
 
-  // Needs a catalogue that remembers whose versions it has merged away: see the report of the crash test.
+  // The catalogue does not yet remember whose versions it has merged into others: a repeat finds itself to be a duplicate.
   test('versions of an item that were merged before the batch failed count as they would have', {
     todo: true,
   }, async () => {
-    const gate = Promise.withResolvers<void>()
-    const all = Promise.withResolvers<void>()
-    let indexed = 0
-    const waitsBehind = (inner: Processor): Processor => {
-      return async (context) => {
-        const outcome = await inner(context)
-        indexed += 1
-        if (indexed === 4) all.resolve()
-        await gate.promise
-        return outcome
-      }
-    }
-    await using stage = await Stage.open('memory', {
-      wrap: (bound) => around(bound, 'HNItemIndexingProcessor', waitsBehind),
-    })
+    const { wrap, all, gate } = gateBehindIndexing(4)
+    await using stage = await Stage.open('memory', { wrap })
     const version = (score: number, more = '') => `{"id":1,"type":"story","score":${score}${more}}`
     const { id } = await stage.send(list(version(1, ',"url":"kept"'), version(2), version(2), version(3)))
     await all.promise

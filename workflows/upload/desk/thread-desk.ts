@@ -5,7 +5,7 @@ import { type PlacedItem, placesOf } from './places.ts'
 import type { Answer, DeskSettings, Failure, Question, Verb, Verbs } from './wire.ts'
 
 /** Young objects of the thread: most of what it makes is garbage at once, and the process has a bound to keep. */
-const youngMib = 16
+const youngMib = 6
 
 /** The desk as a thread of this process. A thread that dies is replaced at the next question: nothing is kept in it. */
 export class ThreadDesk implements Desk {
