@@ -24,7 +24,8 @@ export function refusalOfMove(move: Move, limits: Limits): string | null {
     (move.labels === null ? null : refusalOfLabels(move.labels)) ??
     (hops.length === 0 ? null : refusalOfPath(hops, move.state))
   if (refusal) return refusal
-  if (keep && move.settled)
+  // What was asked for in a settled state runs there, and may make checkpoints; no move leads a lease into one.
+  if (keep && move.settled && hops.length > 0)
     return `Entity ${id} cannot keep its lease into ${move.state}: the state is settled, nothing runs in it.`
   if (keep && by === 'outside') return `Entity ${id} cannot keep its lease: a move from outside ends it.`
   if (by === 'aside' && hops.length > 0)

@@ -12,6 +12,9 @@ import { moveOf } from './moves.ts'
 import type { Services } from './services.ts'
 import { tell } from './telling.ts'
 
+/** Stands in the history where a person gave no reason. Rules are told that there is none. */
+export const unstated = 'none given'
+
 /** How one entity took an action. */
 export type ActionResult =
   | { readonly kind: 'done'; readonly id: number; readonly state: string }
@@ -114,7 +117,7 @@ function actionMove(
     holds: [],
     input,
     actor: actor.actor,
-    reason: null,
+    reason: actor.reason === unstated ? null : actor.reason,
     error: null,
   }
   const occurrence =
@@ -133,6 +136,14 @@ function actionMove(
     entity,
     actor,
   )
+  if (decision.request && entity.request?.edge === decision.request.name) {
+    const who = entity.request.actor === null ? '' : ` by ${entity.request.actor}`
+    throw new SluiceError(
+      'conflict',
+      `${entity.machine} ${entity.id} has been asked to ${action} already${who}; it is under way.`,
+      { id: entity.id, action },
+    )
+  }
   const request: Request | null = decision.request && {
     edge: decision.request.name,
     actor: actor.actor,

@@ -161,6 +161,7 @@ export class ProcessorContext implements Context {
     if (out.kept > 0) out.isKeptStaged = true
     out.kept = 0
     if (children.length > 0) out.isStaged = true
+    const isFurther = checkpoint !== undefined && checkpoint.cursor !== this.#running.entity.checkpoint?.cursor
     // What was said about progress meanwhile goes along, instead of costing a commit of its own.
     const progress = this.#progress
     this.#progress = null
@@ -168,7 +169,9 @@ export class ProcessorContext implements Context {
       ...(checkpoint ? { checkpoint } : {}),
       ...(children.length > 0 ? { children } : {}),
       ...(progress === null ? {} : { progress }),
+      isFurther,
     })
+    if (isFurther) this.#running.isFurther = true
     if (progress !== null) this.#running.entity = { ...this.#running.entity, progress }
     if (checkpoint) this.#running.entity = { ...this.#running.entity, checkpoint }
   }
@@ -326,7 +329,8 @@ async function* pagesOf(services: Services, parent: Entity, filter: ChildFilter)
 
 interface WalkCursor {
   readonly action: string
-  readonly after: number
+  /** Null: all pages are behind it. */
+  readonly after: number | null
   readonly counts: Record<string, number>
 }
 
@@ -340,9 +344,9 @@ async function actOnChildren(
   input: unknown,
 ): Promise<Readonly<Record<string, number>>> {
   const saved = context.cursor as { walk?: WalkCursor } | null
-  let { after, counts } =
+  let { after, counts }: Omit<WalkCursor, 'action'> =
     saved?.walk?.action === action ? saved.walk : { after: 0, counts: {} as Record<string, number> }
-  for (;;) {
+  while (after !== null) {
     const page = await services.store.list({ ...filter, parent: parent.id, after, limit: services.limits.pageMax })
     const results = await actOn(
       services,
@@ -358,8 +362,8 @@ async function actOnChildren(
     )
     counts = { ...counts }
     for (const result of results) counts[result.kind] = (counts[result.kind] ?? 0) + 1
-    if (page.next === null) return counts
     after = page.next
     await context.checkpoint({ walk: { action, after, counts } })
   }
+  return counts
 }

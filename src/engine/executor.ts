@@ -9,6 +9,7 @@ import { type Decision, Path } from '../path.ts'
 import type { Policy } from '../policy.ts'
 import { type Move, nobody, type Verdict } from '../store.ts'
 import { type Edge, processorsOf } from '../transition.ts'
+import { unstated } from './actions.ts'
 import { childrenOf } from './births.ts'
 import { ProcessorContext } from './context.ts'
 import { afterMove, asideOf, moveOf, withClaimHops } from './moves.ts'
@@ -50,13 +51,8 @@ export class Executor {
     if (work.path) return work.path
     const { entity, run } = work.running
     const { hopsMax } = this.#services.limits
-    work.path = new Path(
-      run.implementation,
-      entity,
-      JSON.parse(entity.data),
-      facts ?? this.facts(entity.request),
-      hopsMax,
-    )
+    const data: unknown = JSON.parse(entity.data)
+    work.path = new Path(run.implementation, entity, data, facts ?? this.facts(entity.request), hopsMax)
     return work.path
   }
 
@@ -86,7 +82,7 @@ export class Executor {
     if (running.dropped) return 'over'
     // Told to end by a process that stops, it did not get through: that is no failure. The lease goes back as it came, and the attempt with it.
     if (running.aborted && occurrence.cause === 'retry') return 'over'
-    const decision = decideSafely(path, work.attempts, occurrence)
+    const decision = decideSafely(path, running.isFurther ? 1 : work.attempts, occurrence)
     if (path.isAccepted) work.context?.keep()
     else work.context?.drop()
     if (decision) return decision
@@ -132,11 +128,9 @@ export class Executor {
 
   contextOf(work: Work, path: Path, edge: Edge, lanes: readonly Lane[] = noLanes): ProcessorContext {
     const { running, attempts } = work
+    const settle = () => this.#settle(work)
     if (work.context) work.context.turn(path, edge, attempts, lanes)
-    else
-      work.context = new ProcessorContext(this.#services, running, path, edge, attempts, lanes, () =>
-        this.#settle(work),
-      )
+    else work.context = new ProcessorContext(this.#services, running, path, edge, attempts, lanes, settle)
     return work.context
   }
 
@@ -173,7 +167,7 @@ export class Executor {
       holds,
       input: request?.input ? JSON.parse(request.input) : null,
       actor: request?.actor ?? null,
-      reason: null,
+      reason: request && request.reason !== unstated ? request.reason : null,
       error: null,
     }
   }

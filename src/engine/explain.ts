@@ -72,8 +72,15 @@ function ended({ entity, machine, now, actions }: Situation): Answer | null {
   if (machine && isFinal(machine, entity.state)) {
     return { kind: 'final', sentence: `${since}. That is final: nothing more happens.`, facts }
   }
-  const reopen = open.length === 0 ? 'No action reopens it now.' : `A person may ask for: ${open.join(', ')}.`
+  const reopen = open.length === 0 ? refusedText(actions) : `A person may ask for: ${open.join(', ')}.`
   return { kind: 'settled', sentence: `${since}. ${reopen}`, facts }
+}
+
+/** Why none of the actions that lead out of this state is open now. */
+function refusedText(actions: readonly ActionChoice[]): string {
+  const refused = actions.filter(({ refusal }) => refusal !== null)
+  if (refused.length === 0) return 'No action reopens it now.'
+  return refused.map(({ action, refusal }) => `It cannot ${action}: ${String(refusal).replace(/\.$/, '')}.`).join(' ')
 }
 
 function running({ entity, workers, run, now }: Situation): Answer | null {

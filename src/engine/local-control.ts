@@ -23,7 +23,7 @@ import type { Lane } from '../lane.ts'
 import type { Worker } from '../lease.ts'
 import type { Machine } from '../machine.ts'
 import type { Actor, Drift, Filter, Tombstone } from '../store.ts'
-import { actOn } from './actions.ts'
+import { actOn, unstated } from './actions.ts'
 import { Bell } from './bell.ts'
 import { checkPriority, priorityMax } from './births.ts'
 import { choicesOf, detailOf, detailOfTombstone, listedOf } from './detail.ts'
@@ -333,7 +333,7 @@ export class LocalControl implements Control {
     const actor = {
       actor: given.actor ?? 'local',
       role: given.role ?? 'operator',
-      reason: given.reason ?? 'none given',
+      reason: given.reason ?? unstated,
       requestId: given.requestId ?? `${this.#services.name}-r-${this.#requests}`,
     }
     for (const [field, text] of Object.entries(actor)) {

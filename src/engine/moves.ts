@@ -107,7 +107,14 @@ function cut(text: string | null, limits: Limits): string | null {
 /** A change that keeps state and lease: a checkpoint, or a word about progress. */
 export function asideOf(
   entity: Entity,
-  changes: { checkpoint?: Checkpoint; progress?: string; children?: readonly ChildBirth[]; priority?: number },
+  changes: {
+    checkpoint?: Checkpoint
+    progress?: string
+    children?: readonly ChildBirth[]
+    priority?: number
+    /** It has got further than any attempt before: those are forgotten. */
+    isFurther?: boolean
+  },
 ): Move {
   return {
     id: entity.id,
@@ -124,7 +131,7 @@ export function asideOf(
     priority: changes.priority ?? null,
     wait: null,
     keep: changes.priority === undefined,
-    attempts: 'stay',
+    attempts: changes.isFurther ? 'one' : 'stay',
     ...(changes.checkpoint === undefined ? {} : { checkpoint: changes.checkpoint }),
     ...(changes.progress === undefined ? {} : { progress: changes.progress }),
     children: changes.children ?? none,

@@ -8,7 +8,7 @@ export interface PatrolledWorker {
   /** The renewing thread is to know the deadline of this run. */
   watch(running: Running): void
   drop(running: Running, reason: Error): void
-  giveBack(running: Running): void
+  giveBack(all: readonly Running[]): void
   doubt(): void
 }
 
@@ -70,6 +70,7 @@ export class Patrol {
     const long = [...this.#running.values()].slice(0, limits.pageMax)
     try {
       const entities = await store.get(long.map((running) => running.entity.id))
+      const stopped: Running[] = []
       long.forEach((running, index) => {
         const entity = entities[index]
         if (entity && !entity.stopped && entity.owner === this.#worker.id() && entity.epoch === running.entity.epoch)
@@ -80,8 +81,10 @@ export class Patrol {
         const why = entity?.stopped ? 'was cancelled with its parent' : 'was moved by someone else'
         const message = `${running.entity.machine} ${running.entity.id} ${why}.`
         this.#worker.drop(running, new SluiceError('lease_lost', message))
-        if (entity?.stopped && this.#worker.id() !== null) this.#worker.giveBack(running)
+        if (entity?.stopped) stopped.push(running)
       })
+      // One write for all of them: a cancelled parent may have thousands of children at work.
+      if (stopped.length > 0 && this.#worker.id() !== null) this.#worker.giveBack(stopped)
     } catch (error) {
       log.debug({ error: messageOf(error) }, 'could not look for ended leases')
     }

@@ -16,6 +16,8 @@ export class Running {
   dropped = false
   /** Its run has written checkpoints or progress, of which `entity` may not know yet: they end with the state. */
   wrote = false
+  /** It has made a checkpoint that no attempt before had reached: what went wrong before that does not count. */
+  isFurther = false
   #controller: AbortController | null = null
   #reason: Error | null = null
 
@@ -46,6 +48,7 @@ export class Running {
   }
 
   begin(now: number, timeoutMs: number): void {
+    this.isFurther = false
     this.startedAt = now
     this.deadline = now + timeoutMs
     this.watched = false

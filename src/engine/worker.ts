@@ -62,7 +62,7 @@ export class Worker {
       id: () => this.#id,
       watch: (running) => this.#heart?.watch(running.entity.id, running.entity.epoch, running.deadline),
       drop: (running, reason) => this.#drop(running, reason),
-      giveBack: (running) => void this.#giveBack([running]),
+      giveBack: (all) => void this.#giveBack(all),
       doubt: () => this.#doubt(),
     })
   }

@@ -69,13 +69,15 @@ export const batchAssigns = {
 function failureOf(batch: View<BatchData>, { now, reason, error, actor, input, lanes }: Facts): BatchFailure {
   const { lastError } = batch.data
   const said = reasonIn(input)
-  const why = reason ?? said ?? (actor ? `marked as failed by ${actor}` : allFailed)
+  const why = said ?? reason ?? (actor ? `marked as failed by ${actor}` : allFailed)
+  // What a person says is no processor's failure.
+  const isReported = actor === null && reason !== null
   const failure = {
     reason: why,
     error: error ?? lastError?.message ?? null,
     stackTrace: lastError?.stack ?? null,
-    processor: lastError?.processor ?? (reason === null ? null : (processorIn[batch.state] ?? null)),
-    attempt: lastError?.attempt ?? (reason === null ? 0 : 1),
+    processor: lastError?.processor ?? (isReported ? (processorIn[batch.state] ?? null) : null),
+    attempt: lastError?.attempt ?? (isReported ? 1 : 0),
     state: batch.state,
     failedAt: now,
     actor,
