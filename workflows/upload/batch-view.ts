@@ -1,5 +1,6 @@
-import type { Control, Detail, Entity } from 'sluice'
+import { type Control, type Detail, type Entity, SluiceError } from 'sluice'
 import type { BatchData, BatchFailure, ErrorSummary, ResultSummary } from './batch-data.ts'
+import { uploadBatch } from './batch-machine.ts'
 import { itemCounts, unknownReason } from './item-counts.ts'
 import type { ItemData } from './item-data.ts'
 
@@ -41,9 +42,16 @@ export interface UploadBatchView {
   readonly sentence: string
 }
 
+/** The entity, if it is a batch: anything else has no such view. */
+async function batchOf(control: Control, id: number): Promise<Detail> {
+  const detail = await control.get(id)
+  if (detail.machine === uploadBatch.name) return detail
+  throw new SluiceError('not_found', `Entity ${id} is no upload batch; it is of machine ${detail.machine}.`, { id })
+}
+
 export async function batchView(control: Control, id: number, isOperator = false): Promise<UploadBatchView> {
   const [detail, progress, explanation] = await Promise.all([
-    control.get(id),
+    batchOf(control, id),
     control.progress(id),
     control.explain(id),
   ])
@@ -118,6 +126,7 @@ export async function batchErrors(
   batch: number,
   { after, limit = 100 }: PageOptions = {},
 ): Promise<ErrorPage> {
+  await batchOf(control, batch)
   const page = await control.list({
     parent: batch,
     states: ['failed'],

@@ -1,4 +1,5 @@
 import type { Control } from 'sluice'
+import type { BatchData } from './batch-data.ts'
 import { uploadBatch } from './batch-machine.ts'
 import { placesOf } from './desk/places.ts'
 import type { ThreadDesk } from './desk/thread-desk.ts'
@@ -33,7 +34,7 @@ async function putAll(
   groupMax: number,
   onProgress: (done: number, total: number) => void,
 ): Promise<void> {
-  const total = await completedItems(control)
+  const total = await prepare(control, desk)
   let done = 0
   let after: number | undefined
   for (;;) {
@@ -51,8 +52,11 @@ async function putAll(
   }
 }
 
-/** From the tallies of the batches: counting items one by one would take as long as the rebuild. */
-async function completedItems(control: Control): Promise<number> {
+/**
+ * From the tallies of the batches: counting items one by one would take as long as the rebuild. On the way the catalogue is told again
+ * which file each number means, for items name their files by number and the catalogue may be a new one.
+ */
+async function prepare(control: Control, desk: ThreadDesk): Promise<number> {
   let total = 0
   let after: number | undefined
   for (;;) {
@@ -61,7 +65,11 @@ async function completedItems(control: Control): Promise<number> {
       limit: 100,
       ...(after === undefined ? {} : { after }),
     })
-    for (const { id } of page.entities) total += itemCounts(await control.lanes(id), 0).completed
+    for (const { id, data } of page.entities) {
+      const { file, sha256 } = data as BatchData
+      await desk.ask('register', { number: file, sha256 })
+      total += itemCounts(await control.lanes(id), 0).completed
+    }
     if (page.next === null) return total
     after = page.next
   }

@@ -2,6 +2,7 @@ import { SluiceError } from 'sluice/errors'
 import type { HNItem, ItemType } from '../hn-item.ts'
 import { Database } from './database.ts'
 import { FileNumbers } from './file-numbers.ts'
+import { foldStep, freshBound, freshCount, freshMax, isFoldDue, isFoldOpen } from './fold.ts'
 import { type FoundRow, foundRows } from './found-row.ts'
 import {
   type Ancestry,
@@ -35,7 +36,7 @@ export interface Candidate {
 }
 
 /**
- * new: the id is not known. own: this entity wrote the stored row. newer: it would be merged.
+ * new: the id is not known. own: this entity's version is part of the stored row. newer: it would be merged.
  * duplicateOf: what that entity put is as new or newer.
  */
 export type Comparison = 'new' | 'own' | 'newer' | { readonly duplicateOf: number }
@@ -91,7 +92,8 @@ export class Catalogue {
         const row = rows.get(item.hnId)
         if (row === undefined) return 'new'
         if (row.entity === entity) return 'own'
-        return isNewer(factsOf(item), row) ? 'newer' : { duplicateOf: row.entity }
+        if (isNewer(factsOf(item), row)) return 'newer'
+        return this.#shelf.superseded(row, entity) ? 'own' : { duplicateOf: row.entity }
       })
     })
   }
@@ -109,14 +111,14 @@ export class Catalogue {
   put(entries: readonly Entry[]): PutVerdict[] {
     checkGroup(entries)
     const { readDocument, textIndex } = this.#options
-    const [verdicts, shelves] = this.#database.write(() => {
+    const [verdicts, mustFold] = this.#database.write(() => {
       const written = writtenShelves(this.#database, this.#shelf)
       const given = written.map((shelf) =>
         putEntries({ shelf, withText: textForWriting(shelf, textIndex), readDocument }, entries),
       )
-      return [given[0]!, written] as const
+      return [given[0]!, written.some((shelf) => freshCount(shelf) >= freshBound)] as const
     })
-    for (const shelf of shelves) if (shelf.needsFold()) fold(shelf)
+    while (mustFold && this.#fold((shelf) => freshCount(shelf) >= freshBound));
     return verdicts
   }
 
@@ -132,7 +134,31 @@ export class Catalogue {
 
   /** Makes what was put lately searchable. Searches do it themselves; after a batch it spares the first of them the wait. */
   settle(): void {
-    if (this.#database.read(() => this.#shelf.hasFresh())) fold(this.#shelf)
+    const last = this.#database.read(() => this.#shelf.lastSeq())
+    // Not what arrives from now on: another process might never end.
+    while (this.#fold((shelf) => shelf.prefix === prefixes.current && isFoldOpen(shelf, last)));
+  }
+
+  /**
+   * Does a part of the work of bringing rows over to the tables that are searched: due when enough of them wait; any: also
+   * if there are only a few. True: there is more to do. It may be called at any time, or never: then `put` does it when too
+   * many wait, and searches do.
+   */
+  foldStep(wanted: 'due' | 'any' = 'due'): boolean {
+    return this.#fold((shelf) => isFoldDue(shelf, wanted === 'any' ? 1 : freshMax))
+  }
+
+  /** One step in the first set that is due. True: it is due again, or another one is. */
+  #fold(isDue: (shelf: Shelf) => boolean): boolean {
+    const due = () => writtenShelves(this.#database, this.#shelf).find(isDue)
+    // Most of the time nothing is due, and nobody has to wait for a write.
+    if (this.#database.read(due) === undefined) return false
+    return this.#database.write(() => {
+      // Another process may have been first.
+      const shelf = due()
+      if (shelf) foldStep(shelf)
+      return due() !== undefined
+    })
   }
 
   /**
@@ -174,6 +200,11 @@ export class Catalogue {
     return this.#files.number(sha256)
   }
 
+  /** What that number means, told again to a catalogue that may be a new one. */
+  registerFile(number: number, sha256: string): void {
+    this.#files.register(number, sha256)
+  }
+
   /** The stored file of that number. */
   fileOf(number: number): string {
     return this.#files.sha256(number)
@@ -205,10 +236,6 @@ export class Catalogue {
     this.settle()
     return this.#database.read(work)
   }
-}
-
-function fold(shelf: Shelf): void {
-  shelf.database.write(() => shelf.fold())
 }
 
 function checkGroup(group: readonly unknown[]): void {

@@ -45,7 +45,8 @@ test('two connections see what the other has put', (context) => {
       second.settle()
       assert.deepEqual(second.put([entry]), ['own'])
       assert.deepEqual(second.put([documents.entry(2, 1, { hnId: 5, type: 'story', score: 2 })]), ['merged'])
-      assert.deepEqual(first.put([entry]), [{ duplicateOf: 2 }])
+      assert.deepEqual(first.put([entry]), ['own'])
+      assert.deepEqual(first.put([documents.entry(3, 1, { hnId: 5, type: 'story', score: 1 })]), [{ duplicateOf: 2 }])
     }),
   )
 })

@@ -32,6 +32,16 @@ export class FileNumbers {
     })
   }
 
+  /** Throws if the number, or the file, is known otherwise. */
+  register(number: number, sha256: string): void {
+    this.#database.write(() => {
+      this.#database.run('INSERT OR IGNORE INTO file (number, sha256) VALUES (?, ?)', [number, sha256])
+      if (this.#select(sha256) === number) return
+      const message = `The catalogue ${this.#database.file} knows the file ${sha256} by another number than ${number}, or the number as another file.`
+      throw new SluiceError('conflict', message, { file: number, sha256 })
+    })
+  }
+
   #find(sha256: string): number | null {
     return this.#database.read(() => this.#select(sha256))
   }

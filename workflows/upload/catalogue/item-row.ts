@@ -29,6 +29,8 @@ export interface ItemRow extends Facts {
   readonly length: number
   /** Its document is in the table `merged`: no file holds it. */
   readonly merged: boolean
+  /** It took the place of a version that another entity had put. */
+  readonly replaced: boolean
 }
 
 /** In the order in which `valuesOf` gives and `rowOf` takes them. */
@@ -51,6 +53,10 @@ export const columns = [
   'merged',
 ] as const
 
+/** What the column `merged` is made of. */
+const mergedFlag = 1
+const replacedFlag = 2
+
 /** Added to the type's number in `kind` for what has a parent. */
 const parented = 8
 
@@ -71,7 +77,7 @@ export function itemRow(
   seq: number,
   { entity, batch, file, offset, length }: Entry,
   item: HNItem,
-  merged: boolean,
+  { merged, replaced }: Pick<ItemRow, 'merged' | 'replaced'>,
 ): ItemRow {
   const { gone, kids, descendants, score } = factsOf(item)
   return {
@@ -91,6 +97,7 @@ export function itemRow(
     offset,
     length,
     merged,
+    replaced,
   }
 }
 
@@ -111,7 +118,7 @@ export function pushValues(values: Value[], row: ItemRow): void {
     row.file,
     row.offset,
     row.length,
-    row.merged ? 1 : 0,
+    (row.merged ? mergedFlag : 0) + (row.replaced ? replacedFlag : 0),
   )
 }
 
@@ -132,7 +139,8 @@ export function rowOf(values: Row): ItemRow {
     file: Number(values[12]),
     offset: Number(values[13]),
     length: Number(values[14]),
-    merged: values[15] === 1,
+    merged: (Number(values[15]) & mergedFlag) !== 0,
+    replaced: (Number(values[15]) & replacedFlag) !== 0,
   }
 }
 

@@ -7,8 +7,9 @@ import { plainText } from './plain-text.ts'
 import type { Shelf } from './shelf.ts'
 
 /**
- * added: the first of its id. own: the same entity put it before, as a repeat after a crash does. merged: it was newer
- * than the stored one and took its place. duplicateOf: it was not newer than what that entity put; nothing was written.
+ * added: the first of its id. own: the same entity added it before, as a repeat after a crash does. merged: it was newer
+ * than the stored one and took its place, now or when the same entity put it before. duplicateOf: it was not newer than
+ * what that entity put; nothing was written.
  */
 export type PutVerdict = 'added' | 'own' | 'merged' | { readonly duplicateOf: number }
 
@@ -43,17 +44,22 @@ export function putEntries(options: PutOptions, entries: readonly Entry[]): PutV
     const standing = standings.get(entry.item.hnId)
     if (standing === undefined) {
       seq += 1
-      const fresh = { row: itemRow(seq, entry, entry.item, false), before: null, item: entry.item }
+      const row = itemRow(seq, entry, entry.item, { merged: false, replaced: false })
+      const fresh = { row, before: null, item: entry.item }
       standings.set(entry.item.hnId, fresh)
       added.push(fresh)
       return 'added'
     }
     const isOwn = standing.row.entity === entry.entity
-    if (!isOwn && !isNewer(factsOf(entry.item), standing.row)) return { duplicateOf: standing.row.entity }
-    if (isOwn && liesWhere(standing.row, entry)) return 'own'
+    if (!isOwn && !isNewer(factsOf(entry.item), standing.row)) {
+      const version = shelf.superseded(standing.row, entry.entity)
+      return version ? repeated(version) : { duplicateOf: standing.row.entity }
+    }
+    if (isOwn && liesWhere(standing.row, entry)) return repeated(standing.row)
+    if (!isOwn) supersede(shelf, standing.row)
     replace(options, standing, entry, isOwn)
     if (standing.before) changed.add(standing)
-    return isOwn ? 'own' : 'merged'
+    return repeated(standing.row)
   })
   // What was added in this call is known as well: all of it is written, or nothing.
   const isKnown = knownParents(shelf, [...added, ...changed], standings)
@@ -67,6 +73,19 @@ function storedStandings(shelf: Shelf, entries: readonly Entry[]): Map<number, S
   const seqs = shelf.locate(entries.map((entry) => entry.item.hnId))
   const rows = shelf.rows([...seqs.values()])
   return new Map(rows.map((row) => [row.hnId, { row, before: row, item: null }]))
+}
+
+/** What an entity is told of a version that is part of the row, also when it puts it again. */
+function repeated({ replaced }: Pick<ItemRow, 'replaced'>): PutVerdict {
+  return replaced ? 'merged' : 'own'
+}
+
+function supersede({ database, prefix }: Shelf, { entity, seq, replaced }: ItemRow): void {
+  database.run(`INSERT OR IGNORE INTO ${prefix}superseded (entity, seq, replaced) VALUES (?, ?, ?)`, [
+    entity,
+    seq,
+    replaced ? 1 : 0,
+  ])
 }
 
 function liesWhere(row: ItemRow, { batch, file, offset, length }: Entry): boolean {
@@ -88,7 +107,7 @@ function replace({ shelf, readDocument }: PutOptions, standing: Standing, entry:
     merged = mergeItems(older, entry.item)
   }
   standing.item = merged ?? entry.item
-  standing.row = itemRow(row.seq, entry, standing.item, merged !== null)
+  standing.row = itemRow(row.seq, entry, standing.item, { merged: merged !== null, replaced: !isOwn || row.replaced })
 }
 
 function knownParents(

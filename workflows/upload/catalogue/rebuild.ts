@@ -1,5 +1,6 @@
 import { SluiceError } from 'sluice/errors'
 import type { Database } from './database.ts'
+import { foldAll } from './fold.ts'
 import { dropSet, prefixes, renameSet, tableSet, textTable } from './schema.ts'
 import { Shelf } from './shelf.ts'
 import { isTextKept, textSetting } from './text-setting.ts'
@@ -37,7 +38,7 @@ export function finishRebuild(database: Database, number: number): void {
   database.write(() => {
     checkUnderWay(database, number)
     const next = new Shelf(database, prefixes.next)
-    if (next.hasFresh()) next.fold()
+    foldAll(next)
     database.exec(dropSet(prefixes.current))
     database.exec(renameSet(isTextKept(next)))
     database.set(textSetting(prefixes.current), database.setting(textSetting(prefixes.next)))

@@ -77,23 +77,34 @@ export function withCatalogue<Result>(
 
 /** What the catalogue does, as simply as it can be said. */
 export class Model {
-  readonly rows = new Map<number, { entry: Entry; document: HNItem; merged: boolean }>()
+  readonly rows = new Map<number, { entry: Entry; document: HNItem; merged: boolean; versions: readonly number[] }>()
 
   put(entry: Entry): PutVerdict {
     const { item } = entry
     const row = this.rows.get(item.hnId)
     if (row === undefined) {
-      this.rows.set(item.hnId, { entry, document: item, merged: false })
+      this.rows.set(item.hnId, { entry, document: item, merged: false, versions: [] })
       return 'added'
     }
+    const { versions } = row
     if (row.entry.entity === entry.entity) {
       const document = row.merged ? mergeItems(row.document, item) : null
-      this.rows.set(item.hnId, { entry, document: document ?? item, merged: document !== null })
-      return 'own'
+      this.rows.set(item.hnId, { entry, document: document ?? item, merged: document !== null, versions })
+      return versions.length === 0 ? 'own' : 'merged'
     }
-    if (!isNewer(factsOf(item), factsOf(row.document))) return { duplicateOf: row.entry.entity }
+    if (!isNewer(factsOf(item), factsOf(row.document))) {
+      const place = versions.indexOf(entry.entity)
+      if (place >= 0) return place === 0 ? 'own' : 'merged'
+      return { duplicateOf: row.entry.entity }
+    }
     const document = mergeItems(row.document, item)
-    this.rows.set(item.hnId, { entry, document: document ?? item, merged: document !== null })
+    const merged = document !== null
+    this.rows.set(item.hnId, {
+      entry,
+      document: document ?? item,
+      merged,
+      versions: [...versions, row.entry.entity],
+    })
     return 'merged'
   }
 

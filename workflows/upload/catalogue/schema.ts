@@ -17,6 +17,7 @@ export type Prefix = (typeof prefixes)[keyof typeof prefixes]
 const tables = [
   'item',
   'fresh',
+  'fold',
   'place',
   'by_time',
   'by_score',
@@ -24,6 +25,7 @@ const tables = [
   'by_parent',
   'orphan',
   'merged',
+  'superseded',
   'tally',
 ] as const
 
@@ -44,8 +46,11 @@ CREATE TABLE ${prefix}item (
   entity INTEGER NOT NULL, batch INTEGER NOT NULL, file INTEGER NOT NULL, offset INTEGER NOT NULL, length INTEGER NOT NULL,
   merged INTEGER NOT NULL
 );
--- Where the row of an id is: first in fresh, from the next fold on in place.
+-- Where the row of an id is: first in fresh, during a fold in both, then in place.
 CREATE TABLE ${prefix}fresh (id INTEGER PRIMARY KEY, seq INTEGER NOT NULL);
+-- How far the fold is: one row.
+CREATE TABLE ${prefix}fold (done INTEGER NOT NULL, goal INTEGER NOT NULL, step INTEGER NOT NULL, after TEXT);
+INSERT INTO ${prefix}fold (done, goal, step) VALUES (0, 0, 0);
 CREATE TABLE ${prefix}place (id INTEGER PRIMARY KEY, seq INTEGER NOT NULL);
 CREATE TABLE ${prefix}by_time (
   kind INTEGER NOT NULL, time INTEGER NOT NULL, id INTEGER NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (kind, time, id)
@@ -65,6 +70,11 @@ CREATE TABLE ${prefix}orphan (
 ) WITHOUT ROWID;
 -- Documents that no file holds, as they were put together from an older and a newer one.
 CREATE TABLE ${prefix}merged (seq INTEGER PRIMARY KEY, document TEXT NOT NULL);
+-- Who put a version of a row that a newer one replaced, and whether that version had replaced another: an entity that puts
+-- it again, as it died before it heard what became of it, is told what it was told before.
+CREATE TABLE ${prefix}superseded (
+  entity INTEGER NOT NULL, seq INTEGER NOT NULL, replaced INTEGER NOT NULL, PRIMARY KEY (entity, seq)
+) WITHOUT ROWID;
 CREATE TABLE ${prefix}tally (type INTEGER PRIMARY KEY, items INTEGER NOT NULL);
 `
 }

@@ -1,16 +1,14 @@
 import { type HNItem, type ItemType, itemTypes } from '../hn-item.ts'
 import type { Database, Row, Value } from './database.ts'
-import { absent, columns, type ItemRow, rowOf } from './item-row.ts'
+import { columns, type ItemRow, rowOf } from './item-row.ts'
 import type { Prefix } from './schema.ts'
 
 /** Values of one statement: for many, more were no faster; for a few, most of 256 would stand for nothing. */
 const widths = { few: 4, many: 256 } as const
 const marksOf = { few: numberedMarks(widths.few), many: numberedMarks(widths.many) } as const
 const columnList = columns.join(', ')
-/** New rows wait for the next fold up to this number. With twice as many, folds cost a tenth less and searches wait longer. */
-const freshMax = 65_536
 
-/** One set of tables: how its rows are found, and how new ones are folded in. */
+/** One set of tables: how its rows are found. */
 export class Shelf {
   readonly database: Database
   readonly prefix: Prefix
@@ -53,6 +51,17 @@ export class Shelf {
     return typeof text === 'string' ? (JSON.parse(text) as HNItem) : null
   }
 
+  /**
+   * Whether this entity's version is part of the row, though a newer one took its place: then, whether it had taken
+   * another's place itself. Null: it is not. Nobody asks the table for the many rows that replaced nothing.
+   */
+  superseded({ seq, replaced }: ItemRow, entity: number): { readonly replaced: boolean } | null {
+    if (!replaced) return null
+    const sql = `SELECT replaced FROM ${this.prefix}superseded WHERE entity = ? AND seq = ?`
+    const value = this.database.number(sql, [entity, seq])
+    return value === null ? null : { replaced: value === 1 }
+  }
+
   unresolved(batch: number): number {
     const { prefix } = this
     const sql = `SELECT count(*) FROM ${prefix}orphan AS orphan WHERE batch = ?
@@ -71,33 +80,6 @@ export class Shelf {
 
   lastSeq(): number {
     return this.database.number(`SELECT max(seq) FROM ${this.prefix}item`) ?? 0
-  }
-
-  hasFresh(): boolean {
-    return this.database.number(`SELECT 1 FROM ${this.prefix}fresh LIMIT 1`) !== null
-  }
-
-  needsFold(): boolean {
-    return (this.database.number(`SELECT count(*) FROM ${this.prefix}fresh`) ?? 0) >= freshMax
-  }
-
-  /**
-   * Brings new rows over to the tables that are searched, each in that table's own order: neighbours share a page, which is
-   * written once. Rows that were changed while they were fresh are there already, hence OR IGNORE. Within a write.
-   */
-  fold(): void {
-    const { prefix } = this
-    // New rows are the last ones that arrived, without a gap.
-    const from = `FROM ${prefix}item WHERE seq >= (SELECT min(seq) FROM ${prefix}fresh)`
-    const time = `coalesce(time, ${absent})`
-    const score = `coalesce(score, ${absent})`
-    this.database.exec(`
-      INSERT INTO ${prefix}place SELECT id, seq FROM ${prefix}fresh ORDER BY id;
-      INSERT OR IGNORE INTO ${prefix}by_time SELECT kind, ${time}, id, seq ${from} ORDER BY 1, 2, 3;
-      INSERT OR IGNORE INTO ${prefix}by_score SELECT kind, ${score}, id, seq ${from} ORDER BY 1, 2, 3;
-      INSERT OR IGNORE INTO ${prefix}by_author SELECT author, ${time}, id, seq ${from} AND author IS NOT NULL ORDER BY 1, 2, 3;
-      INSERT OR IGNORE INTO ${prefix}by_parent SELECT parent, id, seq ${from} AND parent IS NOT NULL ORDER BY 1, 2;
-      DELETE FROM ${prefix}fresh;`)
   }
 
   /** A statement over numbered values, for any number of them. Null is equal to nothing, so it fills up the rest. */

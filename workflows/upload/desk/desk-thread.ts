@@ -17,6 +17,10 @@ function serve(port: NonNullable<typeof parentPort>, settings: DeskSettings): vo
   const handlers: Handlers = {
     elements: ({ sha256, cursor, limit }) => clerk.elements(sha256, cursor, limit),
     number: ({ sha256 }) => catalogue.fileNumber(sha256),
+    register: ({ number, sha256 }) => {
+      catalogue.registerFile(number, sha256)
+      return null
+    },
     load: (places) => clerk.load(places),
     compare: (places) => clerk.compare(places),
     known: (places) => clerk.known(places),

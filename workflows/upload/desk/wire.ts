@@ -46,6 +46,7 @@ export interface Verbs {
   check: { given: { sha256: string }; answer: FileCheck }
   elements: { given: { sha256: string; cursor: Cursor | null; limit: number }; answer: ElementGroup }
   number: { given: { sha256: string }; answer: number }
+  register: { given: { number: number; sha256: string }; answer: null }
   load: { given: Places; answer: LoadedGroup }
   compare: { given: Places; answer: VerdictGroup }
   known: { given: Places; answer: Uint8Array }
