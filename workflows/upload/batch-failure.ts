@@ -46,6 +46,7 @@ export const batchAssigns = {
         errorSummary: null,
         resultSummary: null,
         notification: null,
+        itemRetry: null,
         itemsProcessed: 0,
         itemsErrored: 0,
         itemsSkipped: 0,

@@ -32,6 +32,8 @@ export function resultOf(view: UploadBatchView, { existing, workedMs, peakRssMiB
   const { uploadedAt: from, processingCompletedAt: to } = view
   const ms = workedMs ?? (from && to ? to - from : 0)
   const total = view.totalItemsInFile
+  // A retry works on the items that had failed, not on the whole file again.
+  const worked = workedMs !== null && view.itemRetry ? view.itemRetry.retried : total
   return {
     batchId: view.id,
     state: view.state,
@@ -41,7 +43,7 @@ export function resultOf(view: UploadBatchView, { existing, workedMs, peakRssMiB
     failed: view.itemsErrored,
     skipped: view.itemsSkipped,
     pending: view.itemsPending,
-    itemsPerSecond: ms > 0 ? Math.round((total / ms) * 1_000) : 0,
+    itemsPerSecond: ms > 0 ? Math.round((worked / ms) * 1_000) : 0,
     seconds: Math.round(ms) / 1_000,
     peakRssMiB,
     ...(view.state === 'failed' ? { error: plain(whyFailed(view), 2_000) } : {}),
@@ -95,7 +97,9 @@ function section(title: string, lines: readonly string[]): readonly string[] {
 }
 
 function whyFailed({ failure, sentence }: UploadBatchView): string {
-  return failure ? [failure.reason, failure.error].filter((part) => part).join(': ') : sentence
+  if (!failure) return sentence
+  const { reason, error } = failure
+  return error && error !== reason ? `${reason}: ${error}` : reason
 }
 
 const reasonsMax = 12

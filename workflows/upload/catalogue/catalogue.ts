@@ -2,7 +2,7 @@ import { SluiceError } from 'sluice/errors'
 import type { HNItem, ItemType } from '../hn-item.ts'
 import { Database } from './database.ts'
 import { FileNumbers } from './file-numbers.ts'
-import { foldStep, freshBound, freshCount, freshMax, isFoldDue, isFoldOpen } from './fold.ts'
+import { foldStep, freshCount, isFoldDue, isFoldOpen } from './fold.ts'
 import { type FoundRow, foundRows } from './found-row.ts'
 import {
   type Ancestry,
@@ -48,8 +48,14 @@ export interface CatalogueOptions {
   readonly now: () => number
   /** Reads a document where an entry said that it lies: for merging a newer one with it. */
   readonly readDocument: ReadDocument
+  /** So many new rows wait before they are folded in; 65,536 if it is not said. With more, searches wait longer. */
+  readonly freshMax?: number
 }
 
+/** With twice as many, folds cost a tenth less. */
+const freshMaxDefault = 65_536
+/** With so many times that number, whoever puts rows has to fold them. */
+const freshBound = 4
 /** Entries, candidates and ids of one call. */
 const groupMax = 10_000
 
@@ -62,6 +68,7 @@ export class Catalogue {
   readonly #database: Database
   readonly #shelf: Shelf
   readonly #files: FileNumbers
+  readonly #freshMax: number
   /** The number of the rebuild that was begun here. */
   #rebuild: number | null = null
 
@@ -70,6 +77,7 @@ export class Catalogue {
     this.#database = new Database(options.file)
     this.#shelf = new Shelf(this.#database, prefixes.current)
     this.#files = new FileNumbers(this.#database)
+    this.#freshMax = options.freshMax ?? freshMaxDefault
     try {
       settleText(this.#shelf, options.textIndex)
     } catch (error) {
@@ -111,14 +119,15 @@ export class Catalogue {
   put(entries: readonly Entry[]): PutVerdict[] {
     checkGroup(entries)
     const { readDocument, textIndex } = this.#options
+    const isTooMuch = (shelf: Shelf) => freshCount(shelf) >= freshBound * this.#freshMax
     const [verdicts, mustFold] = this.#database.write(() => {
       const written = writtenShelves(this.#database, this.#shelf)
       const given = written.map((shelf) =>
         putEntries({ shelf, withText: textForWriting(shelf, textIndex), readDocument }, entries),
       )
-      return [given[0]!, written.some((shelf) => freshCount(shelf) >= freshBound)] as const
+      return [given[0]!, written.some(isTooMuch)] as const
     })
-    while (mustFold && this.#fold((shelf) => freshCount(shelf) >= freshBound));
+    while (mustFold && this.#fold(isTooMuch));
     return verdicts
   }
 
@@ -145,7 +154,7 @@ export class Catalogue {
    * many wait, and searches do.
    */
   foldStep(wanted: 'due' | 'any' = 'due'): boolean {
-    return this.#fold((shelf) => isFoldDue(shelf, wanted === 'any' ? 1 : freshMax))
+    return this.#fold((shelf) => isFoldDue(shelf, wanted === 'any' ? 1 : this.#freshMax))
   }
 
   /** One step in the first set that is due. True: it is due again, or another one is. */
@@ -156,7 +165,7 @@ export class Catalogue {
     return this.#database.write(() => {
       // Another process may have been first.
       const shelf = due()
-      if (shelf) foldStep(shelf)
+      if (shelf) foldStep(shelf, this.#freshMax)
       return due() !== undefined
     })
   }

@@ -14,7 +14,7 @@ const cacheKib = 8 * 1024
 /** Rows are small and asked for one by one: what is read for each should be small too. */
 const pageBytes = 4_096
 /** Pages in the log before they are copied to the file: 16 MiB. */
-const checkpointPages = 2048
+const checkpointPages = 4_096
 /** A fold may need a longer log; it is cut back to this when it starts anew. */
 const logBytesMax = 32 * 1024 * 1024
 

@@ -27,27 +27,22 @@ interface FoldedTable {
   readonly table: string
   readonly from: 'fresh' | 'item'
   readonly key: readonly string[]
-  /** About so many rows are brought over in one step. */
-  readonly stepRows: number
+  /** The steps in which as many rows are brought over as should wait at most. */
+  readonly steps: number
 }
-
-/** New rows wait for a fold up to this number. With twice as many, folds cost a tenth less and searches wait longer. */
-export const freshMax = 65_536
-/** From this number on, whoever puts rows has to fold them. */
-export const freshBound = 4 * freshMax
 
 const time = `coalesce(time, ${absent})`
 const score = `coalesce(score, ${absent})`
-/** Authors come in no order at all, so their rows change the most pages. */
+/** Authors come in no order at all, so their rows change the most pages. A step takes 10 to 40 ms at a million rows. */
 const folds: readonly FoldedTable[] = [
-  { table: 'place', from: 'fresh', key: ['id'], stepRows: 32_768 },
-  { table: 'by_time', from: 'item', key: ['kind', time, 'id'], stepRows: 32_768 },
-  { table: 'by_score', from: 'item', key: ['kind', score, 'id'], stepRows: 32_768 },
-  { table: 'by_author', from: 'item', key: ['author', time, 'id'], stepRows: 16_384 },
-  { table: 'by_parent', from: 'item', key: ['parent', 'id'], stepRows: 32_768 },
+  { table: 'place', from: 'fresh', key: ['id'], steps: 1 },
+  { table: 'by_time', from: 'item', key: ['kind', time, 'id'], steps: 1 },
+  { table: 'by_score', from: 'item', key: ['kind', score, 'id'], steps: 2 },
+  { table: 'by_author', from: 'item', key: ['author', time, 'id'], steps: 3 },
+  { table: 'by_parent', from: 'item', key: ['parent', 'id'], steps: 1 },
 ]
 /** Rows that are looked at to find the last key of a part. */
-const samples = 256
+const samplesMax = 256
 
 /** How many rows wait for a fold. */
 export function freshCount(shelf: Shelf): number {
@@ -65,24 +60,32 @@ export function isFoldOpen(shelf: Shelf, seq: number): boolean {
   return stateOf(shelf).done < Math.min(seq, shelf.lastSeq())
 }
 
-/** The next step of the fold under way, or the first of one over all new rows there are. Within a write. */
-export function foldStep(shelf: Shelf): void {
+/**
+ * The next step of the fold under way, or the first of one over all new rows there are. `freshMax`: how many of them make
+ * it full steps. Within a write.
+ */
+export function foldStep(shelf: Shelf, freshMax: number): void {
   const state = stateOf(shelf)
   const begun = state.goal > state.done ? state : { ...state, goal: shelf.lastSeq(), step: 0, after: null }
   if (begun.goal === begun.done) return
   const folded = folds[begun.step]
-  setState(shelf, folded ? foldPart(shelf, begun, folded) : forgetFresh(shelf, begun))
+  setState(shelf, folded ? foldPart(shelf, begun, folded, freshMax) : forgetFresh(shelf, begun))
 }
 
 /** All new rows at once. Within a write. */
 export function foldAll(shelf: Shelf): void {
-  while (freshCount(shelf) > 0) foldStep(shelf)
+  while (freshCount(shelf) > 0) foldStep(shelf, Number.POSITIVE_INFINITY)
 }
 
 /** The rows of a range of keys: in a table's own order its parts touch different pages, so they cost little more than all. */
-function foldPart(shelf: Shelf, state: FoldState, folded: FoldedTable): FoldState {
-  const { table, from, key } = folded
-  const last = lastKey(shelf, state, folded)
+function foldPart(
+  shelf: Shelf,
+  state: FoldState,
+  { table, from, key, steps }: FoldedTable,
+  freshMax: number,
+): FoldState {
+  const parts = Math.round(((state.goal - state.done) * steps) / freshMax)
+  const last = parts <= 1 ? null : lastKey(shelf, state, key, parts)
   const range = rangeOf(state, key, last)
   shelf.database.run(
     `INSERT OR IGNORE INTO ${shelf.prefix}${table} SELECT ${key.join(', ')}, seq FROM ${shelf.prefix}${from}
@@ -92,18 +95,15 @@ function foldPart(shelf: Shelf, state: FoldState, folded: FoldedTable): FoldStat
   return last ? { ...state, after: JSON.stringify(last) } : { ...state, step: state.step + 1, after: null }
 }
 
-/** Where the next part should end, by a look at a few rows. Null: all that are left are few enough. */
-function lastKey(shelf: Shelf, state: FoldState, { key, stepRows }: FoldedTable): readonly Value[] | null {
+/** Where the next part should end, by a look at a few rows. Null: it is the last one. */
+function lastKey(shelf: Shelf, state: FoldState, key: readonly string[], parts: number): readonly Value[] | null {
   const rows = state.goal - state.done
-  const parts = Math.round(rows / stepRows)
-  if (parts <= 1) return null
-  // Of the same size, not some full ones and a small rest.
-  const share = Math.ceil(samples / parts)
+  const samples = Math.min(rows, samplesMax)
   const seqs = Array.from({ length: samples }, (_, index) => state.done + 1 + Math.floor((index * rows) / samples))
   const range = rangeOf(state, key, null)
   const sql = `SELECT ${key.join(', ')} FROM ${shelf.prefix}item WHERE seq IN (SELECT value FROM json_each(?))
     AND ${range.sql} ORDER BY ${key.map((_, index) => index + 1).join(', ')} LIMIT 1 OFFSET ?`
-  return shelf.database.all(sql, [JSON.stringify(seqs), ...range.values, share])[0] ?? null
+  return shelf.database.all(sql, [JSON.stringify(seqs), ...range.values, Math.ceil(samples / parts)])[0] ?? null
 }
 
 /** Rows that have no such key, as one without an author, are in no part. */

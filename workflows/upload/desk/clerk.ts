@@ -1,14 +1,16 @@
 import { SluiceError } from 'sluice/errors'
-import { Catalogue, type Entry } from '../catalogue/catalogue.ts'
+import { type Candidate, Catalogue, type Entry } from '../catalogue/catalogue.ts'
+import { parentOf } from '../catalogue/item-row.ts'
 import { type FileCheck, FileChecking } from '../files/file-check.ts'
 import type { Cursor } from '../files/file-fault.ts'
 import { type ElementGroup, FileWalk } from '../files/file-walk.ts'
 import { SliceReader } from '../files/slice-reader.ts'
 import { type HNItem, itemTypes, parseItem } from '../hn-item.ts'
+import { InHand } from './in-hand.ts'
 import { type DeskSettings, type LoadedGroup, type Places, type Remark, type VerdictGroup, verdicts } from './wire.ts'
 
-/** Items that were loaded and not yet indexed: those of a few groups, not those of a file. */
-const inHandMax = 16_384
+/** Content that one call to the catalogue holds in memory: items may have a MiB each. */
+const sliceBytesMax = 8 * 1024 ** 2
 /** Files whose content is read at the same time. */
 const readersMax = 16
 
@@ -21,8 +23,7 @@ export class Clerk {
   readonly #settings: DeskSettings
   readonly #pathOf: (sha256: string) => string
   readonly #readers = new Map<number, SliceReader>()
-  /** By entity. */
-  readonly #inHand = new Map<number, HNItem>()
+  readonly #inHand = new InHand()
   #walk: { readonly sha256: string; readonly cursor: string; readonly walk: FileWalk } | null = null
 
   constructor(settings: DeskSettings, pathOf: (sha256: string) => string, now: () => number) {
@@ -60,81 +61,85 @@ export class Clerk {
 
   load(places: Places): LoadedGroup {
     const count = places.entities.length
-    const types = new Uint8Array(count)
-    const hnIds = new Float64Array(count).fill(Number.NaN)
-    const parents = new Float64Array(count).fill(Number.NaN)
-    const remarks: Remark[] = []
-    const loaded: number[] = []
-    for (let position = 0; position < count; position += 1) {
-      const parsed = this.#parse(places, position)
-      if (parsed.fault) {
-        const { reason, message, hnId } = parsed.fault
-        if (hnId !== null) hnIds[position] = hnId
-        remarks.push({ position, fault: { reason, message }, warnings: null })
-        continue
-      }
-      const { item, warnings } = parsed
-      this.#keep(places.entities[position]!, item)
-      loaded.push(position)
-      types[position] = itemTypes.indexOf(item.type)
-      hnIds[position] = item.hnId
-      const parent = item.type === 'pollopt' ? item.poll : item.parent
-      if (parent !== undefined) parents[position] = parent
-      if (warnings.length > 0) remarks.push({ position, fault: null, warnings })
+    const group = {
+      types: new Uint8Array(count),
+      hnIds: new Float64Array(count).fill(Number.NaN),
+      parents: new Float64Array(count).fill(Number.NaN),
+      duplicatesOf: new Float64Array(count).fill(Number.NaN),
+      knownParents: new Uint8Array(count),
+      remarks: [] as Remark[],
     }
-    return { types, hnIds, parents, remarks, ...this.#lookUp(places, loaded, parents) }
-  }
-
-  /** What the next two processors will ask, answered at once: a question of its own for each would cost more than its answer. */
-  #lookUp(places: Places, loaded: readonly number[], parents: Float64Array) {
-    const duplicatesOf = new Float64Array(parents.length).fill(Number.NaN)
-    const knownParents = new Uint8Array(parents.length)
-    const candidates = loaded.map((position) => ({
-      entity: places.entities[position]!,
-      item: this.#item(places, position),
-    }))
-    this.catalogue.compare(candidates).forEach((verdict, index) => {
-      if (typeof verdict === 'object') duplicatesOf[loaded[index]!] = verdict.duplicateOf
-    })
-    const linked = loaded.filter((position) => !Number.isNaN(parents[position]!))
-    this.catalogue.known(linked.map((position) => parents[position]!)).forEach((isKnown, index) => {
-      knownParents[linked[index]!] = Number(isKnown)
-    })
-    return { duplicatesOf, knownParents }
-  }
-
-  compare(places: Places): VerdictGroup {
-    const candidates = Array.from(places.entities, (entity, position) => ({
-      entity,
-      item: this.#item(places, position),
-    }))
-    const compared = this.catalogue.compare(candidates)
-    return verdictsOf(compared.map((verdict) => (typeof verdict === 'object' ? verdict : 'added')))
-  }
-
-  known(places: Places): Uint8Array {
-    const parents = Array.from(places.entities, (_, position) => {
-      const item = this.#item(places, position)
-      return (item.type === 'pollopt' ? item.poll : item.parent) ?? 0
-    })
-    return Uint8Array.from(this.catalogue.known(parents), Number)
-  }
-
-  index(places: Places): VerdictGroup {
-    const group = verdictsOf(this.catalogue.put(this.entries(places)))
-    for (const entity of places.entities) this.#inHand.delete(entity)
+    for (const slice of slicesOf(places)) this.#loadSlice(places, slice, group)
     return group
   }
 
-  entries(places: Places): readonly Entry[] {
-    return Array.from(places.entities, (entity, position) => ({
-      entity,
+  #loadSlice(places: Places, slice: readonly number[], group: LoadedGroup & { remarks: Remark[] }): void {
+    const loaded: number[] = []
+    const candidates: Candidate[] = []
+    for (const position of slice) {
+      const parsed = this.#parse(places, position)
+      if (parsed.fault) {
+        const { reason, message, hnId } = parsed.fault
+        if (hnId !== null) group.hnIds[position] = hnId
+        group.remarks.push({ position, fault: { reason, message }, warnings: null })
+        continue
+      }
+      const { item, warnings } = parsed
+      const entity = places.entities[position]!
+      this.#inHand.keep(entity, item, places.lengths[position]!)
+      loaded.push(position)
+      candidates.push({ entity, item })
+      group.types[position] = itemTypes.indexOf(item.type)
+      group.hnIds[position] = item.hnId
+      const parent = parentOf(item)
+      if (parent !== null) group.parents[position] = parent
+      if (warnings.length > 0) group.remarks.push({ position, fault: null, warnings })
+    }
+    // What the next two processors will ask, answered at once: a question of its own for each would cost more than its answer.
+    this.catalogue.compare(candidates).forEach((verdict, index) => {
+      if (typeof verdict === 'object') group.duplicatesOf[loaded[index]!] = verdict.duplicateOf
+    })
+    const linked = loaded.filter((position) => !Number.isNaN(group.parents[position]!))
+    this.catalogue.known(linked.map((position) => group.parents[position]!)).forEach((isKnown, index) => {
+      group.knownParents[linked[index]!] = Number(isKnown)
+    })
+  }
+
+  compare(places: Places): VerdictGroup {
+    return verdictsOf(
+      slicesOf(places).flatMap((slice) => {
+        const candidates = slice.map((position) => ({
+          entity: places.entities[position]!,
+          item: this.#item(places, position),
+        }))
+        return this.catalogue
+          .compare(candidates)
+          .map((verdict) => (typeof verdict === 'object' ? verdict : ('added' as const)))
+      }),
+    )
+  }
+
+  known(places: Places): Uint8Array {
+    const parents = Array.from(places.entities, (_, position) => parentOf(this.#item(places, position)) ?? 0)
+    return Uint8Array.from(this.catalogue.known(parents), Number)
+  }
+
+  /** Slice by slice, each durable by itself: whoever repeats the call after a crash is answered the same. */
+  index(places: Places): VerdictGroup {
+    const verdicts = slicesOf(places).flatMap((slice) => this.catalogue.put(slice.map((at) => this.#entry(places, at))))
+    for (const entity of places.entities) this.#inHand.drop(entity)
+    return verdictsOf(verdicts)
+  }
+
+  #entry(places: Places, position: number): Entry {
+    return {
+      entity: places.entities[position]!,
       batch: places.batches[position]!,
       file: places.files[position]!,
       offset: places.offsets[position]!,
       length: places.lengths[position]!,
       item: this.#item(places, position),
-    }))
+    }
   }
 
   /** A document, from the file that holds it. */
@@ -159,13 +164,8 @@ export class Clerk {
 
   /** What was loaded before, or is read again: after a restart, or because too much was in hand. */
   #item(places: Places, position: number): HNItem {
-    const held = this.#inHand.get(places.entities[position]!)
+    const held = this.#inHand.of(places.entities[position]!)
     return held ?? this.read(places.files[position]!, places.offsets[position]!, places.lengths[position]!)
-  }
-
-  #keep(entity: number, item: HNItem): void {
-    if (this.#inHand.size >= inHandMax) this.#inHand.delete(this.#inHand.keys().next().value as number)
-    this.#inHand.set(entity, item)
   }
 
   #reader(file: number): SliceReader {
@@ -183,6 +183,21 @@ export class Clerk {
 }
 
 export type { FileCheck }
+
+/** Positions, cut where their content would be too much at once. */
+function slicesOf({ lengths }: Places): readonly (readonly number[])[] {
+  const slices: number[][] = []
+  let bytes = Number.POSITIVE_INFINITY
+  lengths.forEach((length, position) => {
+    if (bytes + length > sliceBytesMax) {
+      slices.push([])
+      bytes = 0
+    }
+    bytes += length
+    slices.at(-1)?.push(position)
+  })
+  return slices
+}
 
 function verdictsOf(given: readonly ('added' | 'own' | 'merged' | { readonly duplicateOf: number })[]): VerdictGroup {
   const codes = new Uint8Array(given.length)

@@ -3,6 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from 'sluice/clock'
 import { isSluiceError, messageOf } from 'sluice/errors'
 import { Clerk } from './clerk.ts'
+import { Folding } from './folding.ts'
 import { hierarchyOf, searchWith } from './library.ts'
 import type { Answer, DeskSettings, Failure, Places, Question, Verb, Verbs } from './wire.ts'
 
@@ -13,6 +14,7 @@ function serve(port: NonNullable<typeof parentPort>, settings: DeskSettings): vo
   const clock = systemClock()
   const clerk = new Clerk(settings, (sha256) => join(settings.folder, sha256), clock.now)
   const { catalogue } = clerk
+  const folding = new Folding(catalogue, clock)
   const cancelled = new Set<number>()
   const handlers: Handlers = {
     elements: ({ sha256, cursor, limit }) => clerk.elements(sha256, cursor, limit),
@@ -32,7 +34,7 @@ function serve(port: NonNullable<typeof parentPort>, settings: DeskSettings): vo
       catalogue.beginRebuild()
       return null
     },
-    rebuildWith: (places: Places) => catalogue.put(clerk.entries(places)).length,
+    rebuildWith: (places: Places) => clerk.index(places).codes.length,
     finishRebuild: () => {
       catalogue.finishRebuild()
       return catalogue.counts().documents
@@ -42,6 +44,7 @@ function serve(port: NonNullable<typeof parentPort>, settings: DeskSettings): vo
       return null
     },
     stop: () => {
+      folding.stop()
       clerk.close()
       return null
     },
@@ -73,6 +76,7 @@ function serve(port: NonNullable<typeof parentPort>, settings: DeskSettings): vo
       const handler = handlers[verb] as (given: unknown) => unknown
       answer({ id, answer: handler(given) })
       if (verb === 'stop') port.close()
+      else folding.answered(verb === 'index' || verb === 'rebuildWith')
     } catch (error) {
       fail(id, error)
     }

@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { HNItem } from '../hn-item.ts'
+import { Catalogue, type Entry, type PutVerdict } from './catalogue.ts'
+import { parentOf } from './item-row.ts'
+import { anyItem, Documents, folderOf, Model, withCatalogue } from './sample-items.ts'
+
+const freshMax = 6
+
+type Act =
+  | { readonly kind: 'put'; readonly items: readonly HNItem[] }
+  | { readonly kind: 'repeat'; readonly nth: number }
+  | { readonly kind: 'fold'; readonly steps: number; readonly wanted: 'due' | 'any' }
+  | { readonly kind: 'search' | 'crash' | 'other' | 'beginRebuild' | 'finishRebuild' }
+
+const anyAct: fc.Arbitrary<Act> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('put'), items: fc.array(anyItem, { maxLength: 9 }) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('repeat'), nth: fc.nat(200) }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constant('fold'),
+      steps: fc.integer({ min: 1, max: 7 }),
+      wanted: fc.constantFrom('due', 'any'),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('search', 'crash', 'beginRebuild', 'finishRebuild') }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('other') }) },
+) as fc.Arbitrary<Act>
+
+/** Two open connections, as of two processes, one of which acts at a time. Every entity puts one document, as items do. */
+class Play {
+  readonly #options: ConstructorParameters<typeof Catalogue>[0]
+  readonly #documents = new Documents()
+  readonly #model = new Model()
+  readonly #past: { readonly entry: Entry; readonly verdict: PutVerdict }[] = []
+  #one: Catalogue
+  #two: Catalogue
+  #rebuilding: Catalogue | null = null
+
+  constructor(file: string, textIndex: boolean) {
+    this.#options = { file, textIndex, now: () => 1, readDocument: this.#documents.read, freshMax }
+    this.#one = new Catalogue(this.#options)
+    this.#two = new Catalogue(this.#options)
+  }
+
+  act(act: Act): void {
+    switch (act.kind) {
+      case 'put':
+        return this.#put(act.items)
+      case 'repeat':
+        return this.#repeat(act.nth)
+      case 'fold':
+        for (let step = 0; step < act.steps && this.#one.foldStep(act.wanted); step += 1) this.#assertKnown()
+        return
+      case 'search':
+        return this.#assertFound()
+      case 'crash':
+        if (this.#rebuilding === this.#one) this.#rebuilding = null
+        this.#one.close()
+        this.#one = new Catalogue(this.#options)
+        return
+      case 'other':
+        ;[this.#one, this.#two] = [this.#two, this.#one]
+        return
+      case 'beginRebuild':
+        this.#one.beginRebuild()
+        this.#rebuilding = this.#one
+        return
+      case 'finishRebuild':
+        return this.#finishRebuild()
+      default:
+        act satisfies never
+    }
+  }
+
+  /** What is left is folded, and then every search table holds every row once. */
+  end(): void {
+    this.#assertKnown()
+    this.#assertFound()
+    while (this.#one.foldStep('any'));
+    this.#one.close()
+    this.#two.close()
+    const rows = [...this.#model.rows.values()].map(({ document }) => document)
+    const file = new DatabaseSync(this.#options.file)
+    const count = (table: string) => Object.values(file.prepare(`SELECT count(*) FROM ${table}`).get()!)[0]
+    const counts = ['fresh', 'place', 'by_time', 'by_score', 'by_author', 'by_parent'].map(count)
+    file.close()
+    const authored = rows.filter(({ by }) => by !== undefined).length
+    const answers = rows.filter((item) => parentOf(item) !== null).length
+    assert.deepEqual(counts, [0, rows.length, rows.length, rows.length, authored, answers])
+  }
+
+  #put(items: readonly HNItem[]): void {
+    const entries = items.map((item, index) => this.#documents.entry(this.#past.length + index, 1, item))
+    const verdicts = entries.map((entry) => this.#model.put(entry))
+    assert.deepEqual(this.#one.put(entries), verdicts)
+    entries.forEach((entry, index) => {
+      this.#past.push({ entry, verdict: verdicts[index]! })
+    })
+    this.#assertKnown()
+  }
+
+  /** Whatever came after it, an entity is told what it was told before. */
+  #repeat(nth: number): void {
+    const past = this.#past[nth % Math.max(1, this.#past.length)]
+    if (!past) return
+    const [verdict] = this.#one.put([past.entry])
+    if (typeof past.verdict === 'object') assert.equal(typeof verdict, 'object')
+    else assert.equal(verdict, past.verdict === 'added' ? 'own' : past.verdict)
+  }
+
+  #finishRebuild(): void {
+    if (this.#rebuilding === null) return
+    this.#past.forEach(({ entry }, index) => {
+      this.#two.put([entry])
+      if (index % 3 === 0) this.#one.foldStep()
+    })
+    this.#rebuilding.finishRebuild()
+    this.#rebuilding = null
+    this.#assertKnown()
+  }
+
+  #assertKnown(): void {
+    const ids = Array.from({ length: 52 }, (_, id) => id)
+    const expected = ids.map((id) => this.#model.rows.has(id))
+    assert.deepEqual(this.#one.known(ids), expected)
+    assert.deepEqual(this.#two.known(ids), expected)
+    assert.equal(this.#one.unresolved(1), this.#model.unresolved(1))
+    assert.equal(this.#one.counts().documents, this.#model.rows.size)
+    const candidates = [...this.#model.rows.values()].map(({ entry, document }) => ({
+      entity: entry.entity + 1_000_000,
+      item: document,
+    }))
+    const duplicates = [...this.#model.rows.values()].map(({ entry }) => ({ duplicateOf: entry.entity }))
+    assert.deepEqual(this.#two.compare(candidates), duplicates)
+  }
+
+  #assertFound(): void {
+    const rows = [...this.#model.rows.values()].map(({ document }) => document)
+    const found = (query: Parameters<Catalogue['search']>[0], filter: (item: HNItem) => boolean) => {
+      const ids = this.#one.search({ ...query, limit: 100 }).rows.map(({ hnId }) => hnId)
+      const expected = rows.filter(filter).map(({ hnId }) => hnId)
+      assert.deepEqual(ids.sort(ascending), expected.sort(ascending))
+    }
+    found({ sortBy: 'time' }, () => true)
+    found({ sortBy: 'score' }, () => true)
+    for (const author of ['ann', 'a\u0000b']) found({ author }, ({ by }) => by === author)
+    found({ parentId: 7 }, (item) => parentOf(item) === 7)
+  }
+}
+
+const ascending = (left: number, right: number) => left - right
+
+test('puts, merges, repeats, steps, searches, rebuilds and crashes in any order agree with the model', (context) => {
+  const folder = folderOf(context)
+  let run = 0
+  fc.assert(
+    fc.property(fc.array(anyAct, { maxLength: 40, size: 'max' }), (acts) => {
+      run += 1
+      const play = new Play(join(folder, `${run}.db`), run % 4 === 0)
+      for (const act of acts) play.act(act)
+      play.end()
+    }),
+    { numRuns: 80 },
+  )
+})
+
+const story = (hnId: number): HNItem => ({ hnId, type: 'story', by: `ann${hnId % 5}`, time: hnId, parent: hnId + 1 })
+
+test('a step brings over a part; a fold that was left goes on where it was, for whoever comes', (context) => {
+  const documents = new Documents()
+  const options = { folder: folderOf(context), readDocument: documents.read, freshMax: 30 }
+  const put = (catalogue: Catalogue, from: number, count: number) =>
+    catalogue.put(Array.from({ length: count }, (_, index) => documents.entry(from + index, 1, story(from + index))))
+  withCatalogue(options, (catalogue) => {
+    put(catalogue, 1, 29)
+    assert.equal(catalogue.foldStep(), false, 'too few wait')
+    put(catalogue, 30, 1)
+    for (let step = 0; step < 4; step += 1) assert.equal(catalogue.foldStep(), true)
+    put(catalogue, 31, 5)
+  })
+  withCatalogue(options, (catalogue) => {
+    let steps = 5
+    while (catalogue.foldStep()) steps += 1
+    // Each table once, by_score in two parts, by_author in three, and the end.
+    assert.equal(steps, 9)
+    assert.equal(catalogue.foldStep(), false, 'what came during a fold waits for the next')
+    assert.equal(catalogue.foldStep('any'), true)
+    assert.equal(catalogue.search({ limit: 100 }).rows.length, 35)
+    assert.equal(catalogue.foldStep('any'), false, 'the search has finished it')
+  })
+})
+
+test('when nobody folds, the rows that wait have a bound', (context) => {
+  const folder = folderOf(context)
+  const documents = new Documents()
+  const waiting = (file: DatabaseSync) => Number(Object.values(file.prepare('SELECT count(*) FROM fresh').get()!)[0])
+  withCatalogue({ folder, readDocument: documents.read, freshMax: 10 }, (catalogue) => {
+    const file = new DatabaseSync(join(folder, 'catalogue.db'))
+    const seen = Array.from({ length: 30 }, (_, group) => {
+      catalogue.put(Array.from({ length: 3 }, (_, index) => documents.entry(group, 1, story(group * 3 + index))))
+      return waiting(file)
+    })
+    file.close()
+    assert.equal(Math.max(...seen), 39)
+    assert.deepEqual(seen.slice(12, 15), [39, 0, 3])
+  })
+})
