@@ -56,6 +56,22 @@ export class Alike {
     return true
   }
 
+  /** So many moves that are the same, from rows that are the same as this one. */
+  addAll(row: EntityRow, move: Move, ids: readonly number[]): void {
+    const { lanes, feed } = this.#ledger
+    this.flush()
+    const lane = lanes.byId(row.lane)
+    const before = this.#ledger.figure(row)
+    const seq = row.seq + 1
+    this.#shape = this.#shapeOf(row, move)
+    this.#ids = [...ids]
+    lanes.count(lane, before, this.#ledger.figure(row), ids.length)
+    for (const id of ids) feed.moved(id, seq)
+    if (isRun(row.wait)) this.#ledger.hint('work')
+    else if (row.plan !== null) this.#ledger.hint('due')
+    this.flush()
+  }
+
   flush(): void {
     const shape = this.#shape
     if (!shape) return
@@ -181,7 +197,7 @@ export function isPlainMove(move: Move): boolean {
 }
 
 /** The row has nothing that such a move would have to look after. */
-function isPlainRow(row: EntityRow): boolean {
+export function isPlainRow(row: EntityRow): boolean {
   return (
     row.wait !== waits.children && row.more === null && row.shares === null && row.reason === null && row.sums === null
   )

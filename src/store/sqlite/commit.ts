@@ -9,6 +9,7 @@ import { judge, saved } from './judge.ts'
 import type { Ledger } from './ledger.ts'
 import { move as apply } from './moving.ts'
 import { type EntityRow, plainRowOf, rowOf, selectPlainRows, selectRowsWithoutData } from './row.ts'
+import { takeUniform } from './uniform.ts'
 
 /** The moves one after another, each judged by what those before it left, in one transaction. */
 export function commit(ledger: Ledger, operation: string, moves: readonly Move[]): readonly Verdict[] {
@@ -42,10 +43,16 @@ function once(ledger: Ledger, operation: string, now: number, act: () => readonl
 }
 
 function commitAll(ledger: Ledger, moves: readonly Move[], now: number): readonly Verdict[] {
-  const rows = rowsFor(ledger, moves, now)
-  const seen = new Set<EntityId>()
   const alike = new Alike(ledger, now)
+  const uniform = takeUniform(ledger, moves, alike, now)
+  if (uniform.size === moves.length) return moves.map(() => saved)
+  const rows = rowsFor(ledger, uniform.size === 0 ? moves : moves.filter((move) => !uniform.has(move)), now)
+  const seen = new Set<EntityId>()
   const verdicts = moves.map((move): Verdict => {
+    if (uniform.has(move)) {
+      seen.add(move.id)
+      return saved
+    }
     const refusal = refusalOf(ledger, move, seen)
     if (refusal) return refusal
     const row = rows.get(move.id)

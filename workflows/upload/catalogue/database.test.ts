@@ -100,7 +100,9 @@ test('a process that is killed while it puts leaves whole groups only, and a usa
   }
   const file = new DatabaseSync(join(folder, 'catalogue.db'))
   assert.deepEqual({ ...file.prepare('PRAGMA integrity_check').get() }, { integrity_check: 'ok' })
-  assert.deepEqual({ ...file.prepare('SELECT count(*) AS rows FROM words_docsize').get() }, { rows: known })
+  for (const table of ['words_docsize', 'place', 'by_time', 'by_author']) {
+    assert.deepEqual({ ...file.prepare(`SELECT count(*) AS rows FROM ${table}`).get() }, { rows: known }, table)
+  }
   file.close()
 })
 

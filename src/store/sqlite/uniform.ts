@@ -1,0 +1,95 @@
+import { refusalOfMove } from '../../refusal.ts'
+import type { Move } from '../../store.ts'
+import type { Hop } from '../../transition.ts'
+import { type Alike, isPlainMove, isPlainRow } from './alike.ts'
+import { idSet } from './id-set.ts'
+import { judge, saved } from './judge.ts'
+import type { Ledger } from './ledger.ts'
+import { plainRowOf, selectPlainRows } from './row.ts'
+
+/** Fewer are read one by one: that costs no more. */
+const uniformMin = 4
+
+/**
+ * Moves of a commit that are the same but for their ids, from rows that are the same but for theirs, are proven by counting: if as many
+ * rows as moves stand exactly as the first one does, what holds for the first holds for all. Returns the moves that were taken; those
+ * that are left are judged one by one.
+ */
+export function takeUniform(ledger: Ledger, moves: readonly Move[], alike: Alike, now: number): ReadonlySet<Move> {
+  const first = moves.find((move) => isUniform(move))
+  if (
+    !first ||
+    refusalOfMove(first, ledger.limits) !== null ||
+    moves.some(reachesOthers) ||
+    ledger.holds.standing(now).length > 0 ||
+    ledger.purging().size > 0
+  )
+    return none
+  const like = moves.filter((move) => isUniform(move) && isSameMove(first, move))
+  const ids = like.map((move) => move.id)
+  // Who stands twice in a commit is refused the second time: that is judged in order.
+  if (like.length < uniformMin || new Set(moves.map((move) => move.id)).size < moves.length) return none
+  const { database } = ledger
+  const values = database.get(`${selectPlainRows} WHERE id = ?`, first.id)
+  const row = values ? plainRowOf(values) : null
+  if (!row || !isPlainRow(row) || judge(ledger, row, first, now) !== saved) return none
+  const { where, values: named } = idSet(ids, 10)
+  const alikeRows = database.number(
+    `SELECT count(*) FROM entity WHERE line = ?1 AND machine = ?2 AND state = ?3 AND seq = ?4 AND epoch = ?5 AND settled = ?6 AND lane = ?7
+     AND staging IS ?8 AND wait = ?9 AND coalesce(reason, sums, shares, more) IS NULL AND ${where}`,
+    row.line,
+    row.machine,
+    row.state,
+    row.seq,
+    row.epoch,
+    row.settled,
+    row.lane,
+    row.staging,
+    row.wait,
+    ...named,
+  )
+  if (alikeRows !== ids.length) return none
+  alike.addAll(row, first, ids)
+  return new Set(like)
+}
+
+const none: ReadonlySet<Move> = new Set()
+
+/** What a worker's `done` usually is: nothing but state, wait and proof. */
+function isUniform(move: Move): boolean {
+  return move.by === 'lease' && move.data === null && isPlainMove(move)
+}
+
+/** A move that can change what another one of the same commit is judged by. */
+function reachesOthers(move: Move): boolean {
+  return move.by === 'outside' || move.lanes !== null || move.takes.length > 0 || move.gives.length > 0
+}
+
+function isSameMove(one: Move, other: Move): boolean {
+  return (
+    one === other ||
+    (one.seq === other.seq &&
+      one.epoch === other.epoch &&
+      one.state === other.state &&
+      one.settled === other.settled &&
+      one.generation === other.generation &&
+      one.attempts === other.attempts &&
+      one.cause === other.cause &&
+      one.actor === other.actor &&
+      one.wait?.for === other.wait?.for &&
+      timeOf(one) === timeOf(other) &&
+      isSamePath(one.hops, other.hops))
+  )
+}
+
+function timeOf({ wait }: Move): number | null {
+  return wait === null || wait.for === 'nothing' ? null : wait.at
+}
+
+function isSamePath(one: readonly Hop[], other: readonly Hop[]): boolean {
+  if (one.length !== other.length) return false
+  return one.every((hop, index) => {
+    const { transition, from, to } = other[index] as Hop
+    return hop.transition === transition && hop.from === from && hop.to === to
+  })
+}
