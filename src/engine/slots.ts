@@ -8,7 +8,7 @@ function groupOf(parallel: number): number {
   return Math.max(1, Math.floor(parallel / groupsAtOnce))
 }
 
-const groupsAtOnce = 3
+const groupsAtOnce = 2
 
 /** The places for one processor in this process, who waits for one, and how fast they go: decides how much to claim ahead. */
 export class Slots {

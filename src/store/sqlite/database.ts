@@ -15,7 +15,7 @@ const smallTables = ['counter', 'word', 'machine', 'path', 'line', 'hold', 'pool
 /** How long a process waits for another's write lock. */
 const busyMs = 5_000
 /** Twice as much was no faster with five million rows. */
-const cacheKibDefault = 16 * 1024
+const cacheKibDefault = 8 * 1024
 /** 8 KiB pages took a tenth less time per item than 4 KiB: fewer frames in the log for the same rows. */
 const pageBytes = 8_192
 /** Pages in the log before they are copied to the file: 32 MiB. Fewer copies of pages that change again and again. */

@@ -45,6 +45,11 @@ export class Database {
     return this.#transact('BEGIN', work)
   }
 
+  /** Copies what is in the log to the file, as far as nobody reads it. SQLite does so itself, but in the midst of a write. */
+  checkpoint(): void {
+    this.#guarded(() => this.exec('PRAGMA wal_checkpoint(PASSIVE)'))
+  }
+
   exec(sql: string): void {
     this.#connection.exec(sql)
   }
