@@ -243,6 +243,8 @@ export class ProcessorContext implements Context {
     this.lanes = lanes
     this.#view = null
     this.#log = null
+    // A cursor is for the processor that wrote it.
+    if (this.#fanOut) this.#fanOut.cursor = null
   }
 
   /** Its work was accepted: what it spawned belongs to the move. */
@@ -259,6 +261,14 @@ export class ProcessorContext implements Context {
     out.buffer.length = out.kept
     out.spawned = out.keptSpawned
     out.isStaged = out.isKeptStaged
+  }
+
+  /** The same processor begins again in this run: what it has spawned since its last checkpoint is forgotten. */
+  restart(): void {
+    const out = this.#fanOut
+    if (!out) return
+    out.buffer.length = out.kept
+    out.spawned = Math.max(out.keptSpawned, this.#running.entity.checkpoint?.spawned ?? 0)
   }
 
   /** The edge's next processor goes on in the same run, with what the one before has left. */

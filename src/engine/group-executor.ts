@@ -25,10 +25,13 @@ export class GroupExecutor {
   }
 
   async execute(group: readonly Running[]): Promise<void> {
-    const ends: End[] = []
     let works: Work[] = group.map((running) => this.#executor.begin(running))
-    while (works.length > 0) works = await this.#round(works, ends)
-    await this.#commit(ends)
+    while (works.length > 0) {
+      const ends: End[] = []
+      works = await this.#round(works, ends)
+      // What has ended does not wait for the others: its timeout would pass meanwhile, and its outcome be lost.
+      await this.#commit(ends)
+    }
   }
 
   /** One processor for each of them, usually the same. Returns those whose cascade goes on. */
@@ -114,7 +117,10 @@ async function runMany(
   one: (context: ProcessorContext) => Outcome | Promise<Outcome>,
 ): Promise<readonly Outcome[]> {
   const outcomes = await outcomesOf(many, contexts)
-  return outcomes ?? all(contexts.map(one))
+  if (outcomes) return outcomes
+  // Each begins anew: what the group has spawned for it would otherwise be there twice.
+  for (const context of contexts) context.restart()
+  return all(contexts.map(one))
 }
 
 function all(outcomes: readonly (Outcome | Promise<Outcome>)[]): readonly Outcome[] | Promise<readonly Outcome[]> {

@@ -176,11 +176,11 @@ export class Player {
     } as const
     return aBirth({
       state: plan.state,
-      labels: [plan.collection, null],
+      labels: [plan.plain ? null : plan.collection, null],
       priority: plan.priority,
-      key: plan.key,
+      key: plan.plain ? null : plan.key,
       wait: wait[plan.state],
-      sums: { bytes: 1 },
+      sums: plan.plain ? null : { bytes: 1 },
     })
   }
 

@@ -33,6 +33,8 @@ export interface BirthPlan {
   readonly key: string | null
   readonly delayMs: number
   readonly pool: boolean
+  /** Without labels, sums and key, as most are: stores may write such rows together. */
+  readonly plain: boolean
 }
 
 export interface MovePlan {
@@ -53,6 +55,12 @@ export interface MovePlan {
   readonly delayMs: number
   /** The decision knew the holds of the moment, none, or did not ask. */
   readonly holds: 'known' | 'none' | 'unasked'
+  /** Neither it nor its children have sums or labels: stores may write such moves and rows together. */
+  readonly plain: boolean
+  /** The new data. Null: unchanged. */
+  readonly data: string | null
+  /** Some of its children differ from the others, and some have the same ordinal. */
+  readonly mixed: boolean
 }
 
 /** What a move is about. The last three are impossible and must be refused. */
@@ -94,6 +102,17 @@ export type HoldPlan = 'label' | 'state' | 'entity' | 'parent'
 
 const position = fc.nat({ max: 1_000 })
 
+const work: BirthPlan = {
+  state: 'ready',
+  collection: 'maps',
+  priority: 0,
+  key: null,
+  delayMs: 0,
+  pool: false,
+  plain: false,
+}
+const plainWork: BirthPlan = { ...work, plain: true }
+
 const birth: fc.Arbitrary<BirthPlan> = fc.record({
   state: fc.constantFrom('ready', 'ready', 'ready', 'parked', 'timed', 'done'),
   collection: fc.constantFrom('maps', 'books'),
@@ -101,6 +120,7 @@ const birth: fc.Arbitrary<BirthPlan> = fc.record({
   key: fc.option(fc.constantFrom('k1', 'k2', 'k3'), { freq: 4 }),
   delayMs: fc.constantFrom(0, 0, 0, 50),
   pool: fc.boolean(),
+  plain: fc.boolean(),
 })
 
 /** Work and its ends come up more often than the rest: without them programs would only pile up. */
@@ -131,17 +151,47 @@ const move: fc.Arbitrary<MovePlan> = fc.record({
   outside: fc.constantFrom(false, false, true),
   lane: fc.constantFrom('a', 'b'),
   ordinal: fc.nat({ max: 4 }),
-  count: fc.integer({ min: 1, max: 3 }),
+  // Now and then more than a store writes at once.
+  count: fc.constantFrom(1, 1, 2, 2, 3, 3, 5, 23),
   gated: fc.constantFrom(false, false, true),
   forParent: fc.boolean(),
   amount: fc.integer({ min: 1, max: 3 }),
   delayMs: fc.constantFrom(0, 0, 30),
   holds: fc.constantFrom('known', 'none', 'unasked'),
+  plain: fc.boolean(),
+  data: fc.constantFrom(null, null, '1', '{"size":2}', '"books"'),
+  mixed: fc.constantFrom(false, false, true),
 })
+
+/** Several entities, one after another, that do the same: with the same data as before, with new data, or some of both. */
+const flow: fc.Arbitrary<readonly MovePlan[]> = fc
+  .record({
+    move,
+    act: fc.constantFrom<Act>('done', 'done', 'fail', 'onward', 'park', 'reopen', 'relabel', 'retry'),
+    data: fc.array(fc.constantFrom(null, null, null, '1', '2'), { minLength: 4, maxLength: 9 }),
+    isUniform: fc.boolean(),
+    stray: fc.option(fc.tuple(fc.nat({ max: 8 }), move), { freq: 3 }),
+  })
+  .map(({ move, act, data, isUniform, stray }) => {
+    const alike = { ...move, act, whom: 'leased', age: 0, plain: true } as const
+    const moves: MovePlan[] = data.map((text, index) => ({
+      ...alike,
+      entity: move.entity + index,
+      data: isUniform ? null : text,
+    }))
+    if (stray) moves.splice(stray[0], 0, stray[1])
+    return moves
+  })
 
 const create: fc.Arbitrary<Step> = fc.record({
   do: fc.constant('create'),
-  births: fc.array(birth, { minLength: 1, maxLength: 3 }),
+  births: fc.oneof(
+    { weight: 3, arbitrary: fc.array(birth, { minLength: 1, maxLength: 3 }) },
+    {
+      weight: 1,
+      arbitrary: fc.integer({ min: 4, max: 8 }).map((count) => Array.from({ length: count }, () => plainWork)),
+    },
+  ),
 })
 
 const claim: fc.Arbitrary<Step> = fc.record({
@@ -153,7 +203,7 @@ const claim: fc.Arbitrary<Step> = fc.record({
 
 const commit: fc.Arbitrary<Step> = fc.record({
   do: fc.constant('commit'),
-  moves: fc.oneof(fc.tuple(move), fc.array(move, { minLength: 1, maxLength: 4 })),
+  moves: fc.oneof(fc.tuple(move), fc.array(move, { minLength: 1, maxLength: 4 }), flow),
   repeat: fc.constantFrom(false, false, false, true),
 })
 
@@ -207,10 +257,10 @@ function steps(rivals: boolean): fc.Arbitrary<Step> {
 }
 
 /** A worker and some work to begin with: a program that starts from nothing spends half its steps on nothing. */
-const work: BirthPlan = { state: 'ready', collection: 'maps', priority: 0, key: null, delayMs: 0, pool: false }
 const opening: readonly Step[] = [
   { do: 'register', leaseMs: 1_000 },
   { do: 'create', births: [work, { ...work, collection: 'books' }, work, { ...work, priority: 1 }, work] },
+  { do: 'create', births: [plainWork, plainWork, plainWork, plainWork, plainWork] },
 ]
 
 function programs(stepsMax: number, rivals: boolean): fc.Arbitrary<readonly Step[]> {

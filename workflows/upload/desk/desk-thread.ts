@@ -76,7 +76,7 @@ function serve(port: NonNullable<typeof parentPort>, settings: DeskSettings): vo
       const handler = handlers[verb] as (given: unknown) => unknown
       answer({ id, answer: handler(given) })
       if (verb === 'stop') port.close()
-      else folding.answered(verb === 'index' || verb === 'rebuildWith')
+      else folding.answered(verb === 'index' || verb === 'rebuildWith' ? (given as Places).entities.length : 0)
     } catch (error) {
       fail(id, error)
     }

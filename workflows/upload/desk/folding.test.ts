@@ -40,7 +40,7 @@ function open(context: TestContext) {
     textIndex: false,
     now: () => 1,
     readDocument: () => assert.fail('nothing is merged'),
-    freshMax: 10,
+    freshMax: 3_000,
   })
   context.after(() => {
     catalogue.close()
@@ -52,49 +52,61 @@ function open(context: TestContext) {
   const put = (count: number) => {
     const entries = Array.from({ length: count }, () => {
       last += 1
-      return { entity: last, batch: 1, file: 1, offset: last, length: 1, item: { hnId: last, type: 'story' as const } }
+      const item = { hnId: last, type: 'story' as const, by: `ann${last}` }
+      return { entity: last, batch: 1, file: 1, offset: last, length: 1, item }
     })
     catalogue.put(entries)
-    folding.answered(true)
+    folding.answered(count)
   }
   return { catalogue, folding, put, ...byHand }
 }
 
-test('a fold that is due goes on in turns of its own until it is done', (context) => {
+test('a step is made after so many rows, not after every group', (context) => {
   const { catalogue, put, turn } = open(context)
-  put(10)
-  let turns = 0
-  while (turn() > 0) turns += 1
-  assert.ok(turns > 3, 'it was done in steps')
-  assert.equal(catalogue.foldStep('any'), false)
-})
-
-test('a turn in which something was asked is left to the questions', (context) => {
-  const { catalogue, folding, put, turn } = open(context)
-  put(10)
-  for (let asked = 0; asked < 20; asked += 1) {
-    folding.answered(false)
-    assert.equal(turn(), 1)
+  put(3_000)
+  for (let group = 0; group < 4; group += 1) put(100)
+  assert.equal(turn(), 0, 'no turn of its own while groups come')
+  const steps = () => {
+    let count = 1
+    while (catalogue.foldStep()) count += 1
+    return count
   }
-  assert.equal(catalogue.foldStep(), true, 'nothing was done meanwhile')
+  // Seventeen steps make a fold: one of them was made.
+  assert.equal(steps(), 16)
 })
 
 test('the last few rows are folded once it is quiet, not before', (context) => {
   const { catalogue, folding, put, turn, quiet, pending } = open(context)
   put(3)
-  assert.equal(turn(), 0, 'too few to be due')
-  folding.answered(false)
+  folding.answered(0)
   assert.equal(quiet(), 1)
   assert.equal(turn(), 0, 'it was not quiet')
   assert.equal(quiet(), 1)
-  while (turn() > 0);
+  let turns = 0
+  while (turn() > 0) turns += 1
+  assert.ok(turns > 3, 'it was done in steps')
   assert.equal(catalogue.foldStep('any'), false)
   assert.equal(pending(), 0)
 })
 
+test('a question in between is answered first; then it waits for quiet again', (context) => {
+  const { catalogue, folding, put, turn, quiet } = open(context)
+  put(3)
+  quiet()
+  folding.answered(0)
+  assert.equal(turn(), 1)
+  assert.equal(turn(), 0)
+  assert.equal(catalogue.foldStep(), true, 'it is not done')
+  assert.equal(quiet(), 1)
+  while (turn() > 0);
+  assert.equal(catalogue.foldStep('any'), false)
+})
+
 test('once stopped it leaves the catalogue alone, and nothing is left to come', (context) => {
-  const { catalogue, folding, put, turn, pending } = open(context)
-  put(10)
+  const { catalogue, folding, put, turn, quiet, pending } = open(context)
+  put(3)
+  quiet()
+  put(3)
   folding.stop()
   catalogue.close()
   turn()
@@ -103,10 +115,10 @@ test('once stopped it leaves the catalogue alone, and nothing is left to come', 
 
 test('a step that fails is no answer to anybody', (context) => {
   const { catalogue, folding, put, turn, pending, quiet } = open(context)
-  put(10)
+  put(3)
   catalogue.close()
-  turn()
-  quiet()
-  folding.answered(true)
+  assert.equal(quiet(), 1)
+  assert.equal(turn(), 0)
+  folding.answered(3_000)
   assert.equal(pending(), 1, 'it waits for quiet only')
 })

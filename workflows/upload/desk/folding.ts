@@ -1,16 +1,22 @@
 import type { Clock } from 'sluice/clock'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 
+/**
+ * Rows between two steps. A fold of 65,536 rows has seventeen: they are spread over most of the way to the next fold, since
+ * a step after every group would keep those waiting who have nothing to do without the desk's answers.
+ */
+const rowsPerStep = 2_500
 /** With no question for so long, the last rows of a batch are folded too, however few: then no search has to wait for it. */
 const quietMs = 200
 
-/** When the catalogue is folded: a step after each group that was put, and on and on while nobody asks anything. */
+/** When the catalogue is folded: a step after so many rows that were put, and step after step while nobody asks anything. */
 export class Folding {
   readonly #catalogue: Pick<Catalogue, 'foldStep'>
   readonly #clock: Clock
   /** Questions that were answered: whether it was quiet shows in their number. */
   #answers = 0
-  #isWaiting = false
+  /** Put since the last step. */
+  #rows = 0
   #isStopped = false
   #cancel: (() => void) | null = null
 
@@ -20,10 +26,11 @@ export class Folding {
   }
 
   /** After a question was answered, before the next one. */
-  answered(hasPut: boolean): void {
+  answered(rowsPut: number): void {
     this.#answers += 1
-    if (!hasPut) return
-    if (this.#step('due')) this.#goOn()
+    if (rowsPut === 0) return
+    this.#rows += rowsPut
+    if (this.#rows >= rowsPerStep) this.#step('due')
     this.#waitForQuiet()
   }
 
@@ -32,31 +39,30 @@ export class Folding {
     this.#cancel?.()
   }
 
-  /** Step by step while it is quiet; a turn in which something was answered may bring the next question at once. */
-  #goOn(): void {
-    if (this.#isWaiting) return
-    this.#isWaiting = true
-    const answers = this.#answers
-    this.#clock.soon(() => {
-      this.#isWaiting = false
-      if (this.#isStopped) return
-      if (answers !== this.#answers || this.#step('due')) this.#goOn()
-    })
-  }
-
-  /** A fold that was begun is due until it ends, also when questions come in between. */
   #waitForQuiet(): void {
     if (this.#cancel) return
     const answers = this.#answers
     this.#cancel = this.#clock.after(quietMs, () => {
       this.#cancel = null
-      if (answers !== this.#answers) this.#waitForQuiet()
-      else if (this.#step('any')) this.#goOn()
+      if (answers === this.#answers) this.#goOn()
+      else this.#waitForQuiet()
+    })
+  }
+
+  /** One step in each turn, until all rows are folded or somebody asks. */
+  #goOn(): void {
+    const answers = this.#answers
+    if (!this.#step('any')) return
+    this.#clock.soon(() => {
+      if (this.#isStopped) return
+      if (answers === this.#answers) this.#goOn()
+      else this.#waitForQuiet()
     })
   }
 
   /** A step that fails, as when the disk is full, is tried again after the next group; whoever puts that one is told why. */
   #step(wanted: 'due' | 'any'): boolean {
+    this.#rows = 0
     try {
       return this.#catalogue.foldStep(wanted)
     } catch {

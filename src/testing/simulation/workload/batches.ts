@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import type { Child, Context, Implementation } from '../../../implementation.ts'
-import { implement } from '../../../implementation.ts'
+import { implement, inGroups } from '../../../implementation.ts'
 import { defineMachine } from '../../../machine.ts'
 import { done, fail, retry } from '../../../outcome.ts'
 import { perform, quickPolicy, type Stage } from './stage.ts'
 
 const pieceData = z.object({ collection: z.string(), luck: z.enum(['good', 'bad', 'mixed']) })
 
-/** A child that a batch spawns, and spawns again after it was reopened. */
+/** A child that a batch spawns, and spawns again after it was reopened. Siblings run in groups. */
 export const piece = defineMachine({
   name: 'piece',
   version: 1,
@@ -25,7 +25,7 @@ export const piece = defineMachine({
   },
   data: pieceData,
   labels: ['collection'],
-  policies: { work: quickPolicy },
+  policies: { work: { ...quickPolicy, parallel: 8 } },
   respawn: 'again',
 })
 
@@ -96,22 +96,33 @@ export const answer = defineMachine({
   policies: { think: quickPolicy },
 })
 
-/** Its join runs a processor under a lease; some of its children are born settled, or there are none. */
+/** Its join runs a processor under a lease; some of its children are born settled, or there are none. They come from the first of two processors of one move. */
 export const survey = defineMachine({
   name: 'survey',
   version: 1,
   initial: ['asking'],
   settled: ['evaluated', 'failed'],
   final: ['evaluated', 'failed'],
-  states: { asking: 'Asks.', waiting: 'Waits for answers.', evaluated: 'Knows.', failed: 'Will never know.' },
+  states: {
+    asking: 'Asks.',
+    asked: 'Has asked.',
+    waiting: 'Waits for answers.',
+    evaluated: 'Knows.',
+    failed: 'Will never know.',
+  },
   transitions: {
-    ask: { from: 'asking', to: 'waiting', on: 'done', processor: 'ask' },
+    ask: { from: 'asking', to: 'asked', on: 'done', processor: 'ask' },
+    announce: { from: 'asked', to: 'waiting', on: 'done', processor: 'announce', inline: true },
     evaluate: { from: 'waiting', to: 'evaluated', on: 'children', processor: 'evaluate' },
     ask_more: { from: 'waiting', to: 'asking', on: 'action' },
-    fail: { from: ['asking', 'waiting'], to: 'failed', on: 'fail', children: 'rest' },
+    fail: { from: ['asking', 'asked', 'waiting'], to: 'failed', on: 'fail', children: 'rest' },
   },
   data: z.object({ count: z.number(), evaluated: z.number().optional() }),
-  policies: { ask: { ...quickPolicy, attemptsMax: 6 }, evaluate: { ...quickPolicy, attemptsMax: 6 } },
+  policies: {
+    ask: { ...quickPolicy, attemptsMax: 6 },
+    announce: { ...quickPolicy, attemptsMax: 6 },
+    evaluate: { ...quickPolicy, attemptsMax: 6 },
+  },
 })
 
 export function batches(stage: Stage): readonly Implementation[] {
@@ -119,14 +130,17 @@ export function batches(stage: Stage): readonly Implementation[] {
   return [
     implement(piece, {
       processors: {
-        work: async (context) => {
-          await perform(stage, context, 'work', 3)
-          const { luck } = context.data
-          if (luck === 'bad' || (luck === 'mixed' && random.chance(0.3))) return fail('bad luck')
-          return luck === 'mixed' && random.chance(0.2)
-            ? retry('another try')
-            : done(undefined, { records: 1 + random.below(5) })
-        },
+        work: inGroups(async (contexts) => {
+          await Promise.all(contexts.map((context) => perform(stage, context, 'work', 3)))
+          // Whoever breaks a group is not to be found among its members: each of them runs by itself then.
+          if (contexts.length > 1 && random.chance(0.1)) throw new Error('too many at once')
+          return contexts.map(({ data: { luck } }) => {
+            if (luck === 'bad' || (luck === 'mixed' && random.chance(0.3))) return fail('bad luck')
+            return luck === 'mixed' && random.chance(0.2)
+              ? retry('another try')
+              : done(undefined, { records: 1 + random.below(5) })
+          })
+        }),
       },
     }),
     implement(batch, {
@@ -166,6 +180,10 @@ export function batches(stage: Stage): readonly Implementation[] {
               : { machine: 'answer', data: null, ordinal },
           )
           await context.spawn(children)
+        },
+        announce: async (context) => {
+          await perform(stage, context, 'announce', 6)
+          if (random.chance(0.15)) throw new Error('nobody heard it')
         },
         evaluate: async (context) => {
           await perform(stage, context, 'evaluate', 6)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Implementation } from '../../../implementation.ts'
-import { implement } from '../../../implementation.ts'
+import { implement, inGroups } from '../../../implementation.ts'
 import { defineMachine } from '../../../machine.ts'
 import { done, fail, poll, retry } from '../../../outcome.ts'
 import { patientPolicy, perform, quickPolicy, type Stage } from './stage.ts'
@@ -70,7 +70,7 @@ export const relay = defineMachine({
   policies: { one: quickPolicy, two: quickPolicy, three: quickPolicy },
 })
 
-/** Fails in every way there is, and sometimes succeeds. */
+/** Fails in every way there is, and sometimes succeeds; several at once. */
 export const flaky = defineMachine({
   name: 'flaky',
   version: 1,
@@ -88,7 +88,7 @@ export const flaky = defineMachine({
   },
   data: collection.extend({ quality: z.number().optional() }),
   labels: ['collection'],
-  policies: { attempt: quickPolicy },
+  policies: { attempt: { ...quickPolicy, parallel: 8 } },
 })
 
 /** Asks again and again until something is there. */
@@ -225,16 +225,18 @@ export function singles(stage: Stage): readonly Implementation[] {
         },
       },
       processors: {
-        attempt: async (context) => {
-          await perform(stage, context, 'attempt', 3)
-          const what = random.weighted({ done: 10, retry: 4, delay: 3, throw: 2, fail: 2, misfit: 1 })
-          if (what === 'retry') return retry('not this time')
-          if (what === 'delay') return retry('rather later', random.pick([0, 0, 400]))
-          if (what === 'throw') throw new Error('thrown')
-          if (what === 'fail') return fail('no good')
-          if (what === 'misfit') return done({ collection: 7 })
-          return done({ ...context.data, quality: random.next() }, { bytes: random.below(9) })
-        },
+        attempt: inGroups(async (contexts) => {
+          await Promise.all(contexts.map((context) => perform(stage, context, 'attempt', 3)))
+          return contexts.map(({ data }) => {
+            const what = random.weighted({ done: 10, retry: 4, delay: 3, throw: 2, fail: 2, misfit: 1 })
+            if (what === 'retry') return retry('not this time')
+            if (what === 'delay') return retry('rather later', random.pick([0, 0, 400]))
+            if (what === 'throw') throw new Error('thrown')
+            if (what === 'fail') return fail('no good')
+            if (what === 'misfit') return done({ collection: 7 })
+            return done({ ...data, quality: random.next() }, { bytes: random.below(9) })
+          })
+        }),
       },
     }),
     implement(poller, {
