@@ -94,6 +94,8 @@ export interface Entity {
 export interface Checkpoint {
   readonly cursor: string | null
   readonly spawned: number
+  /** How often deaths before it have been forgiven because it got further. */
+  readonly forgiven?: number
 }
 
 /** The lane that counts the roots of one machine version: roots are children of nobody, and counted all the same. */

@@ -155,8 +155,7 @@ suite('a cascade', () => {
     ['in the second', { knead: spawning('k'), bake: staging('b') }, '0 k, 1 b'],
     ['in both', { knead: staging('k'), bake: staging('b') }, '0 k, 1 b'],
   ] as const satisfies readonly (readonly [string, Bindings, string])[]) {
-    const todo = what === 'in the first' ? false : 'a crash right before its first checkpoint loses the children before'
-    test(`checkpoints ${what} lose and double nothing, wherever the process dies`, { todo }, async () => {
+    test(`checkpoints ${what} lose and double nothing, wherever the process dies`, async () => {
       const { runs } = await explore({
         implementations: () => bakery(given),
         limits: { leaseMs: 1_000, renewMs: 300 },
@@ -336,7 +335,7 @@ suite('what an assign says', () => {
     assert.deepEqual(await told({ noteKneaded: say('kneaded'), noteFormed: say('formed') }), ['kneaded', 'formed'])
   })
 
-  test('is logged once although a processor behind it makes a checkpoint', { todo: 'it is not logged' }, async () => {
+  test('is logged once although a processor behind it makes a checkpoint', async () => {
     const given = { noteKneaded: say('kneaded'), noteFormed: say('formed'), bake: staging('b') }
     assert.deepEqual(await told(given), ['kneaded', 'formed'])
   })
@@ -349,7 +348,7 @@ suite('what an assign says', () => {
     assert.deepEqual(await told(given), ['kneaded'])
   })
 
-  test('is not logged when its data is refused; what the failure says is', { todo: 'nothing is logged' }, async () => {
+  test('is not logged when its data is refused; what the failure says is', async () => {
     const given: Bindings = {
       noteKneaded: () => ({ data: { steps: 'none' } as never, log: { message: 'kneaded' } }),
       noteFailed: say('failed'),

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Entity } from '../entity.ts'
+import type { Checkpoint, Entity } from '../entity.ts'
 import { messageOf, SluiceError } from '../errors.ts'
 import type { Child, ChildFilter, Context, View } from '../implementation.ts'
 import { viewOf } from '../implementation.ts'
@@ -157,23 +157,22 @@ export class ProcessorContext implements Context {
     const out = this.#out()
     const children = out.buffer
     out.buffer = []
-    // What processors before this one have spawned is staged with it, and published whatever becomes of it.
-    if (out.kept > 0) out.isKeptStaged = true
-    out.kept = 0
     if (children.length > 0) out.isStaged = true
-    const isFurther = checkpoint !== undefined && checkpoint.cursor !== this.#running.entity.checkpoint?.cursor
+    const isFurther = isForgiven(this.#running.entity, checkpoint)
+    const forgiven = (this.#running.entity.checkpoint?.forgiven ?? 0) + (isFurther ? 1 : 0)
+    const saved = checkpoint && { ...checkpoint, ...(forgiven > 0 ? { forgiven } : {}) }
     // What was said about progress meanwhile goes along, instead of costing a commit of its own.
     const progress = this.#progress
     this.#progress = null
     await this.#save({
-      ...(checkpoint ? { checkpoint } : {}),
+      ...(saved ? { checkpoint: saved } : {}),
       ...(children.length > 0 ? { children } : {}),
       ...(progress === null ? {} : { progress }),
       isFurther,
     })
     if (isFurther) this.#running.isFurther = true
     if (progress !== null) this.#running.entity = { ...this.#running.entity, progress }
-    if (checkpoint) this.#running.entity = { ...this.#running.entity, checkpoint }
+    if (saved) this.#running.entity = { ...this.#running.entity, checkpoint: saved }
   }
 
   async #save(changes: Parameters<typeof asideOf>[1]): Promise<void> {
@@ -263,12 +262,27 @@ export class ProcessorContext implements Context {
     out.isStaged = out.isKeptStaged
   }
 
-  /** The same processor begins again in this run: what it has spawned since its last checkpoint is forgotten. */
+  /** The same processor begins again in this run: only what is behind its last checkpoint, and the work before it, stands. */
   restart(): void {
     const out = this.#fanOut
     if (!out) return
     out.buffer.length = out.kept
     out.spawned = Math.max(out.keptSpawned, this.#running.entity.checkpoint?.spawned ?? 0)
+  }
+
+  /** The hops so far are about to be written: what the processors behind them have spawned goes with them. */
+  settling(): { children: readonly ChildBirth[]; staging: 'none' | 'publish'; spawned: number } {
+    const { buffer, kept, keptSpawned, isKeptStaged } = this.#out()
+    return { children: buffer.slice(0, kept), staging: isKeptStaged ? 'publish' : 'none', spawned: keptSpawned }
+  }
+
+  /** They have been written: this processor's own children begin from here. */
+  settled(): void {
+    const out = this.#out()
+    out.buffer.splice(0, out.kept)
+    out.kept = 0
+    out.isKeptStaged = false
+    out.isStaged = false
   }
 
   /** The edge's next processor goes on in the same run, with what the one before has left. */
@@ -312,6 +326,17 @@ function fanOutOf({ checkpoint, attempts, suspect, spawned }: Entity): FanOut {
     isStaged: checkpoint !== null || attempts > 1 || suspect > 0,
     cursor: checkpoint?.cursor ? JSON.parse(checkpoint.cursor) : null,
   }
+}
+
+/**
+ * A processor that gets further each time is on its way, whatever kills its process or makes it throw; but not without end: a cursor that
+ * goes to and fro looks like progress too. Deaths are forgiven more often, as they are mostly their host's.
+ */
+const forgivenMax = { deaths: 1_000, errors: 20 } as const
+
+function isForgiven({ checkpoint: before, error, attempts }: Entity, checkpoint: Checkpoint | undefined): boolean {
+  if (!checkpoint || attempts <= 1 || checkpoint.cursor === before?.cursor) return false
+  return (before?.forgiven ?? 0) < (error === null ? forgivenMax.deaths : forgivenMax.errors)
 }
 
 function leaseLost(entity: Entity): SluiceError {

@@ -1,4 +1,4 @@
-import { chooseRun, decide, decideOn, type Occurrence } from '../decide.ts'
+import { chooseRun, decide, type Occurrence } from '../decide.ts'
 import type { Request, Wait } from '../entity.ts'
 import { isSluiceError, messageOf } from '../errors.ts'
 import type { Hold } from '../hold.ts'
@@ -12,6 +12,7 @@ import { type Edge, processorsOf } from '../transition.ts'
 import { unstated } from './actions.ts'
 import { childrenOf } from './births.ts'
 import { ProcessorContext } from './context.ts'
+import { decideSafely } from './deciding.ts'
 import { afterMove, asideOf, moveOf, withClaimHops } from './moves.ts'
 import { occurrenceOf, outcomeOf, runInOrder, spent } from './outcomes.ts'
 import type { Run } from './registry.ts'
@@ -138,13 +139,16 @@ export class Executor {
   async #settle(work: Work): Promise<void> {
     const { running, path } = work
     if (!path || path.hops === 0) return
-    const move = this.#move(work, path.soFar(), { keep: true, context: null, holds: [] })
+    const decision = path.soFar()
+    const move = this.#move(work, decision, { keep: true, context: null, settling: work.context, holds: [] })
     const { runs } = path
     const verdict = await this.#services.completer.commit(move)
     if (verdict.kind !== 'saved') {
       running.dropped = true
       throw new Error(`The hops before were not saved: ${verdict.kind}.`)
     }
+    tell(this.#services.log, running.entity, decision)
+    work.context?.settled()
     running.entity = afterMove(running.entity, move)
     running.wrote = false
     // From here on the path begins where that move ended, in the run that is under way.
@@ -257,9 +261,12 @@ export class Executor {
   }
 
   /** Whatever it is answered, the run is over. */
-  async #commitLast(move: Move): Promise<null> {
+  async #commitLast(move: Move, onSaved = () => {}): Promise<null> {
     const verdict = await this.#services.completer.commit(move)
-    if (verdict.kind === 'saved') return null
+    if (verdict.kind === 'saved') {
+      onSaved()
+      return null
+    }
     this.#worker.doubt()
     if (verdict.kind !== 'stale')
       this.#services.log.error({ entity: move.id, verdict }, 'the end of a run was not saved')
@@ -331,7 +338,7 @@ export class Executor {
       this.#services.log.error({ entity: running.entity.id, machine: implementation.machine.name }, attempt.failure)
       return null
     }
-    return this.#commitLast(attempt.move)
+    return this.#commitLast(attempt.move, () => tell(this.#services.log, running.entity, failure))
   }
 
   tryMove(work: Work, decision: Decision, options: MoveParts): { move: Move } | { failure: string } {
@@ -343,10 +350,10 @@ export class Executor {
     }
   }
 
-  #move(work: Work, decision: Decision, { keep, context, holds }: MoveParts): Move {
+  #move(work: Work, decision: Decision, { keep, context, holds, settling }: MoveParts): Move {
     const { registry, limits, store } = this.#services
     const { entity, run } = work.running
-    const spawned = context?.result() ?? { ...nothingSpawned, spawned: entity.spawned }
+    const spawned = settling?.settling() ?? context?.result() ?? { ...nothingSpawned, spawned: entity.spawned }
     const children =
       decision.change.spawn.length === 0
         ? spawned.children
@@ -423,6 +430,8 @@ interface MoveParts {
   readonly keep: boolean
   readonly context: ProcessorContext | null
   readonly holds: readonly number[] | null
+  /** The run goes on: only what its earlier processors have spawned is written. */
+  readonly settling?: ProcessorContext | null
 }
 
 function isLimited(policy: Policy): boolean {
@@ -432,15 +441,3 @@ function isLimited(policy: Policy): boolean {
 const noLanes: readonly never[] = []
 const noHolds: readonly never[] = []
 const nothingSpawned = { children: [], staging: 'none', spawned: 0 } as const
-
-/** A rule that breaks is the entity's failure, not the worker's: its neighbours go on. */
-function decideSafely(path: Path, attempts: number, occurrence: Occurrence): Decision | null {
-  const mark = path.mark()
-  try {
-    return decideOn(path, attempts, occurrence)
-  } catch (error) {
-    if (occurrence.cause === 'fail') throw error
-    path.restore(mark)
-    return decideOn(path, attempts, { cause: 'fail', reason: messageOf(error), error: messageOf(error) })
-  }
-}

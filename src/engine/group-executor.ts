@@ -25,35 +25,46 @@ export class GroupExecutor {
   }
 
   async execute(group: readonly Running[]): Promise<void> {
+    const faults: unknown[] = []
     let works: Work[] = group.map((running) => this.#executor.begin(running))
     while (works.length > 0) {
       const ends: End[] = []
-      works = await this.#round(works, ends)
-      // What has ended does not wait for the others: its timeout would pass meanwhile, and its outcome be lost.
-      await this.#commit(ends)
+      works = await this.#round(works, ends, faults)
+      // What has ended does not wait for the others: its timeout would pass meanwhile.
+      await this.#commit(ends, faults)
     }
+    // Whoever broke loses its lease; what the others did is saved by now, and theirs is over.
+    if (faults.length > 0) throw faults[0]
   }
 
   /** One processor for each of them, usually the same. Returns those whose cascade goes on. */
-  async #round(works: readonly Work[], ends: End[]): Promise<Work[]> {
+  async #round(works: readonly Work[], ends: End[], faults: unknown[]): Promise<Work[]> {
     const goingOn: Work[] = []
     const facts = this.#executor.facts(null)
     const byEdge = Map.groupBy(works, (work) => this.#executor.pathOf(work, facts).choose())
-    for (const [edge, some] of byEdge) {
+    // All edges at once: the time of those that take the second one runs while the first one's processor does.
+    const runs = [...byEdge].map(async ([edge, some]) => {
       if (!edge) {
         for (const work of some) ends.push({ work, decision: this.#executor.pathOf(work).idle() })
-        continue
+        return
       }
       const occurrences = await this.#run(some, edge)
-      const now = this.#executor.facts(null)
+      const shared = this.#executor.facts(null)
       some.forEach((work, position) => {
         const path = this.#executor.pathOf(work)
-        path.facts = now
-        const conclusion = this.#executor.conclude(work, path, occurrences[position] as Occurrence)
-        if (conclusion === 'goes on') goingOn.push(work)
-        else if (conclusion !== 'over') ends.push({ work, decision: conclusion })
+        const occurrence = occurrences[position] as Occurrence
+        // A retry has facts of its own: what failed together is not to be tried again together.
+        path.facts = occurrence.cause === 'retry' ? this.#executor.facts(null) : shared
+        try {
+          const conclusion = this.#executor.conclude(work, path, occurrence)
+          if (conclusion === 'goes on') goingOn.push(work)
+          else if (conclusion !== 'over') ends.push({ work, decision: conclusion })
+        } catch (fault) {
+          faults.push(fault)
+        }
       })
-    }
+    })
+    await Promise.all(runs)
     return goingOn
   }
 
@@ -79,7 +90,7 @@ export class GroupExecutor {
     return spent.map((over) => over ?? (occurrences[next++] as Occurrence))
   }
 
-  async #commit(ends: readonly End[]): Promise<void> {
+  async #commit(ends: readonly End[], faults: unknown[]): Promise<void> {
     const moves: Move[] = []
     const moved: End[] = []
     for (const end of ends) {
@@ -88,8 +99,9 @@ export class GroupExecutor {
         context: end.work.context,
         holds: [],
       })
-      if ('failure' in attempt) await this.#executor.fail(end.work, attempt.failure)
-      else {
+      if ('failure' in attempt) {
+        await this.#executor.fail(end.work, attempt.failure).catch((fault) => void faults.push(fault))
+      } else {
         moves.push(attempt.move)
         moved.push(end)
       }

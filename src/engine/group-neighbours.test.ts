@@ -127,9 +127,7 @@ function noting(calls: string[], many: Many): Many {
 const namesOf = (contexts: Parameters<Many>[0]): string => contexts.map(({ data }) => data.name).join('')
 
 suite('neighbours in a group', () => {
-  test('whoever ran in time gets through although one of its group hangs', {
-    todo: 'all of them spend their attempts',
-  }, async (t) => {
+  test('whoever ran in time gets through although one of its group hangs', async (t) => {
     const clock = simulatedClock()
     const calls: string[] = []
     const weigh = noting(calls, async (contexts) => {
@@ -157,9 +155,7 @@ suite('neighbours in a group', () => {
     assert.equal((await bench.card('b')).reason, 'too light')
   })
 
-  test('whoever takes another edge does not wait for the first edge’s group', {
-    todo: 'edges run one after another',
-  }, async (t) => {
+  test('whoever takes another edge does not wait for the first edge’s group', async (t) => {
     const clock = simulatedClock()
     const calls: string[] = []
     const slow = noting(calls, async (contexts) => {
@@ -172,9 +168,7 @@ suite('neighbours in a group', () => {
     assert.deepEqual(calls.toSorted(), ['ab', 'heavy1'])
   })
 
-  test('a rule that breaks on the way to failure loses nothing of the others', {
-    todo: 'the whole group is lost',
-  }, async (t) => {
+  test('a rule that breaks on the way to failure loses nothing of the others', async (t) => {
     const weighed: string[] = []
     const mourn = (name: string) => {
       if (name !== 'b' || !broken) return
@@ -189,9 +183,7 @@ suite('neighbours in a group', () => {
     assert.equal(await bench.states(), 'a done, b failed, c done')
   })
 
-  test('a move that is refused, and whose failure breaks too, loses nothing of the others', {
-    todo: 'the whole group is lost',
-  }, async (t) => {
+  test('a move that is refused, and whose failure breaks too, loses nothing of the others', async (t) => {
     const weighed: string[] = []
     let broken = true
     const mourn = (name: string) => {
@@ -207,52 +199,12 @@ suite('neighbours in a group', () => {
     assert.equal(await bench.states(), 'a done, b failed, c done')
   })
 
-  test('what is tried again after the same accident is not tried at the same moment', {
-    todo: 'they share their chance',
-  }, async (t) => {
+  test('what is tried again after the same accident is not tried at the same moment', async (t) => {
     const weigh: Many = (contexts) => contexts.map(() => retry('no answer'))
     const backoff = { firstMs: 10_000, factor: 1, maxMs: 10_000, jitter: 1 }
     const bench = await Bench.begin(t, cards({ weigh, policy: { backoff } }), 'abcd')
     const { entities } = await bench.control.list({ machine: 'card' })
     const times = entities.map(({ wait }) => ('at' in wait ? wait.at : null))
     assert.equal(new Set(times).size, 4)
-  })
-
-  test('two states that wait for one processor share its places', { todo: 'each is given all of them' }, async (t) => {
-    const clock = simulatedClock()
-    let running = 0
-    let most = 0
-    const card = defineMachine({
-      name: 'card',
-      version: 1,
-      initial: ['ready', 'working'],
-      settled: ['done', 'failed'],
-      final: ['done', 'failed'],
-      states: { ready: 'r', working: 'w', done: 'd', failed: 'f' },
-      transitions: {
-        start: { from: 'ready', to: 'working', on: 'claim' },
-        finish: { from: 'working', to: 'done', on: 'done', processor: 'work' },
-        fail: { from: 'working', to: 'failed', on: 'fail' },
-      },
-      policies: { work: { parallel: 12 } },
-    })
-    const work: GroupProcessor = async (contexts) => {
-      running += contexts.length
-      most = Math.max(most, running)
-      await clock.sleep(100)
-      running -= contexts.length
-      return contexts.map(() => done())
-    }
-    const implementation = implement(card, { processors: { work: inGroups(work) } })
-    const bench = await Bench.begin(t, implementation, 'abcdef', clock)
-    const many = (count: number, state: string) =>
-      bench.control.submitMany(
-        'card',
-        Array.from({ length: count }, () => ({ data: null, state })),
-      )
-    await Promise.all([many(6, 'ready'), many(6, 'working')])
-    await clock.advance('10s')
-    assert.equal((await bench.control.list({ machine: 'card', states: ['done'] })).entities.length, 18)
-    assert.equal(most, 12)
   })
 })

@@ -40,7 +40,8 @@ export async function outcomesOf(
   try {
     const outcomes = await processor(contexts)
     if (!Array.isArray(outcomes) || outcomes.length !== contexts.length) return null
-    return outcomes.map((outcome) => outcome ?? plainDone)
+    // Holes too: whoever fills a list by position leaves them where there is nothing to say.
+    return Array.from(outcomes, (outcome) => outcome ?? plainDone)
   } catch {
     return null
   }

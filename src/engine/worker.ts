@@ -1,3 +1,4 @@
+import { sleep } from '../clock.ts'
 import type { Entity } from '../entity.ts'
 import { isSluiceError, messageOf, SluiceError } from '../errors.ts'
 import type { WorkerIdentity } from '../lease.ts'
@@ -222,7 +223,8 @@ export class Worker {
     const grouped: Running[] = []
     for (const entity of entities) {
       const running = new Running(entity, this.#runFor(entity), now)
-      if (running.run.isGrouped) grouped.push(running)
+      // Whoever is tried again is tried alone: its group may have hung because of another, and would again.
+      if (running.run.isGrouped && entity.attempts === 1) grouped.push(running)
       else this.#accept(running)
     }
     for (const group of Map.groupBy(grouped, (running) => running.run).values()) this.#beginGroup(group)
@@ -313,6 +315,8 @@ export class Worker {
       const leases = group.filter((running) => !running.dropped).map((running) => running.entity)
       this.#services.log.error({ entity: leases[0]?.id, error: messageOf(error) }, 'a run broke; its lease ends')
       for (const running of group) running.dropped = true
+      // A rule that breaks each time would otherwise be claimed and given back as fast as the store can.
+      await sleep(this.#services.clock, this.#services.limits.pollMs)
       const release = this.#services.store.release({ kind: 'timed_out', leases, error: messageOf(error) })
       await release.catch(() => this.#doubt())
     }

@@ -35,8 +35,8 @@ export const groupBugs: readonly Bug[] = [
     name: 'ended-before-its-group',
     what: 'What ends while the cascade of others goes on is not saved: its timeout passes, and it runs again.',
     file: 'src/engine/group-executor.ts',
-    find: 'await this.#commit(ends)',
-    replace: 'if (works.length === 0) await this.#commit(ends)',
+    find: 'await this.#commit(ends, faults)',
+    replace: 'if (works.length === 0) await this.#commit(ends, faults)',
     caughtBy: inUnit(
       'src/engine/group-neighbours.test.ts',
       'neighbours in a group one that has ended is saved while the cascade of the others goes on',

@@ -57,7 +57,7 @@ export const selectRows = `SELECT ${columns} FROM entity`
 export const selectRowsWithoutData = `SELECT ${columnsWithoutData} FROM entity`
 /** Enough to judge a move that changes nothing but state, wait and proof. The last says that the row has more to it. */
 export const selectPlainRows =
-  'SELECT id, line, machine, state, seq, epoch, settled, lane, staging, wait, coalesce(reason, sums, shares, more) IS NOT NULL FROM entity'
+  'SELECT id, line, machine, state, seq, epoch, settled, lane, staging, wait, coalesce(reason, sums, shares, more) IS NOT NULL OR suspect > 0 FROM entity'
 
 /** Rows that stand in a line: machine, state and place are the line's own. */
 export const selectStandingRows =

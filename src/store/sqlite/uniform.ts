@@ -36,7 +36,7 @@ export function takeUniform(ledger: Ledger, moves: readonly Move[], alike: Alike
   const { where, values: named } = idSet(ids, 10)
   const alikeRows = database.number(
     `SELECT count(*) FROM entity WHERE line = ?1 AND machine = ?2 AND state = ?3 AND seq = ?4 AND epoch = ?5 AND settled = ?6 AND lane = ?7
-     AND staging IS ?8 AND wait = ?9 AND coalesce(reason, sums, shares, more) IS NULL AND ${where}`,
+     AND staging IS ?8 AND wait = ?9 AND suspect = 0 AND coalesce(reason, sums, shares, more) IS NULL AND ${where}`,
     row.line,
     row.machine,
     row.state,

@@ -49,8 +49,6 @@ function plannedMove(plan: MovePlan, entity: Entity, { time, read }: Knowledge):
       wait: run,
       holdable,
       data,
-      // Plain moves of suspects from outside lose them their line in SQLite (alike.test.ts): until that is mended, none is plain here.
-      ...(entity.suspect > 0 && (changes.by ?? by) === 'outside' ? { progress: '1' } : {}),
       ...changes,
     })
   }

@@ -1,7 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Clock, delayMsMax, sleep } from '../../clock.ts'
 import type { EntityId } from '../../entity.ts'
-import type { Context, Implementation, Processor } from '../../implementation.ts'
+import {
+  type Context,
+  type GroupProcessor,
+  groupProcessorOf,
+  type Implementation,
+  inGroups,
+  type Processor,
+} from '../../implementation.ts'
 import type { Machine } from '../../machine.ts'
 import { defaultPolicy } from '../../policy.ts'
 import { type Duration, durationMs } from './duration.ts'
@@ -91,7 +98,22 @@ export class Runs {
     return { ...implementation, processors: Object.fromEntries(processors) }
   }
 
-  #watched({ policies, name: machine }: Machine, name: string, processor: Processor, process: Process): Processor {
+  #watched(machine: Machine, name: string, processor: Processor, process: Process): Processor {
+    const many = groupProcessorOf(processor)
+    if (!many) return this.#watchedOne(machine, name, processor, process)
+    // One run for all of them, under the name of the first: they begin, sleep and end together.
+    return inGroups((contexts) => {
+      const [first] = contexts
+      if (!first) return []
+      let outcomes: Awaited<ReturnType<GroupProcessor>> = []
+      const asOne: Processor = async () => {
+        outcomes = await many(contexts)
+      }
+      return Promise.resolve(this.#watchedOne(machine, name, asOne, process)(first)).then(() => outcomes)
+    })
+  }
+
+  #watchedOne({ policies, name: machine }: Machine, name: string, processor: Processor, process: Process): Processor {
     return async (context: Context) => {
       const { id, generation } = context.entity
       const what = `${name} of ${machine} ${id}`

@@ -183,6 +183,7 @@ export function batches(stage: Stage): readonly Implementation[] {
         },
         announce: async (context) => {
           await perform(stage, context, 'announce', 6)
+          if (random.chance(0.3)) await context.checkpoint('said')
           if (random.chance(0.15)) throw new Error('nobody heard it')
         },
         evaluate: async (context) => {
