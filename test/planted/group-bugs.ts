@@ -81,8 +81,8 @@ export const groupBugs: readonly Bug[] = [
     name: 'every-checkpoint-is-further',
     what: 'Whoever makes a checkpoint is forgiven, also for the hundredth time at the same place.',
     file: 'src/engine/context.ts',
-    find: 'checkpoint !== undefined && checkpoint.cursor !== this.#running.entity.checkpoint?.cursor',
-    replace: 'checkpoint !== undefined',
+    find: '|| checkpoint.cursor === before?.cursor',
+    replace: '',
     caughtBy: inCheckpoint('a checkpoint and attempts one that repeats the same cursor forgives nothing'),
   },
   {

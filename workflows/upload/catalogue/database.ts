@@ -10,7 +10,7 @@ export type Row = readonly SQLOutputValue[]
 const busyMs = 10_000
 /** Searches are put together from parts: there are more of them than anybody asks in a row. */
 const statementsMax = 200
-const cacheKib = 8 * 1024
+const cacheKib = 6 * 1024
 /** Rows are small and asked for one by one: what is read for each should be small too. */
 const pageBytes = 4_096
 /** Pages in the log before they are copied to the file: 16 MiB. */
