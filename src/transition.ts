@@ -78,3 +78,13 @@ export function hopOf(edge: Edge): Hop {
   }
   return hop
 }
+
+/** The same hops, one after another. Hops are shared by edge, so this is mostly a comparison of pointers. */
+export function isSamePath(one: readonly Hop[], other: readonly Hop[]): boolean {
+  if (one === other) return true
+  if (one.length !== other.length) return false
+  return one.every((hop, index) => {
+    const same = other[index] as Hop
+    return hop === same || (hop.transition === same.transition && hop.from === same.from && hop.to === same.to)
+  })
+}

@@ -1,6 +1,6 @@
 import { SluiceError } from '../../errors.ts'
 import type { MachineRow } from '../../store.ts'
-import type { Hop } from '../../transition.ts'
+import { type Hop, isSamePath } from '../../transition.ts'
 import type { Database } from './database.ts'
 
 export interface MachineEntry {
@@ -183,13 +183,4 @@ export class Dictionary {
     this.#lastPath = null
     this.#pathsById.clear()
   }
-}
-
-function isSamePath(one: readonly Hop[], other: readonly Hop[]): boolean {
-  if (one === other) return true
-  if (one.length !== other.length) return false
-  return one.every((hop, index) => {
-    const { transition, from, to } = other[index]!
-    return hop.transition === transition && hop.from === from && hop.to === to
-  })
 }

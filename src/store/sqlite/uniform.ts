@@ -1,6 +1,6 @@
 import { refusalOfMove } from '../../refusal.ts'
 import type { Move } from '../../store.ts'
-import type { Hop } from '../../transition.ts'
+import { isSamePath } from '../../transition.ts'
 import { type Alike, isPlainMove, isPlainRow } from './alike.ts'
 import { idSet } from './id-set.ts'
 import { judge, saved } from './judge.ts'
@@ -84,12 +84,4 @@ function isSameMove(one: Move, other: Move): boolean {
 
 function timeOf({ wait }: Move): number | null {
   return wait === null || wait.for === 'nothing' ? null : wait.at
-}
-
-function isSamePath(one: readonly Hop[], other: readonly Hop[]): boolean {
-  if (one.length !== other.length) return false
-  return one.every((hop, index) => {
-    const { transition, from, to } = other[index] as Hop
-    return hop.transition === transition && hop.from === from && hop.to === to
-  })
 }
