@@ -11,6 +11,7 @@ export interface TransitionDeclaration<State extends string = string> {
   /**
    * Runs under a lease in the `from` state; the edge is taken with its result. Several run one after another, each with the
    * data that the one before left, under the policy of the first; if one asks for another attempt, all of them run again.
+   * They share one cursor: only one of them should make checkpoints.
    */
   readonly processor?: string | readonly string[]
   /** Judged before: chooses the edge. */

@@ -181,6 +181,22 @@ suite('a cascade', () => {
     })
   })
 
+  test('nor one that an earlier attempt of the one before it has left', () => {
+    const cursors: unknown[] = []
+    let runs = 0
+    const knead: Processor<Loaf> = async ({ checkpoint }) => {
+      runs += 1
+      if (runs > 1) return
+      await checkpoint('half')
+      throw new Error('tired')
+    }
+    const bake: Processor<Loaf> = ({ cursor }) => void cursors.push(cursor)
+    return baked({ knead, bake }, async ({ control }, id) => {
+      assert.equal((await control.get(id)).state, 'sold')
+      assert.deepEqual([runs, cursors], [2, [null]])
+    })
+  })
+
   test('an idempotency key and a view belong to the processor’s own edge, state and generation', async () => {
     const seen: string[] = []
     const look: Processor<Loaf> = ({ entity, idempotencyKey }) => {

@@ -242,8 +242,8 @@ export class ProcessorContext implements Context {
     this.lanes = lanes
     this.#view = null
     this.#log = null
-    // A cursor is for the processor that wrote it.
-    if (this.#fanOut) this.#fanOut.cursor = null
+    // A cursor is for the processor that wrote it, whether or not that one has looked at it in this run.
+    if (this.#fanOut || this.#running.entity.checkpoint) this.#out().cursor = null
   }
 
   /** Its work was accepted: what it spawned belongs to the move. */

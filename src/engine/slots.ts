@@ -63,14 +63,14 @@ export class Slots {
     const wanted = Math.max(parallel, ahead)
     const room = wanted - this.held
     // Several groups are under way at once: while one is being written, another one is at work.
-    if (this.#isGrouped) return room >= groupOf(parallel) ? groupOf(parallel) : this.held === 0 ? room : 0
-    if (room * 4 >= wanted) return room
+    if (this.#isGrouped && room >= groupOf(parallel)) return groupOf(parallel)
+    if (!this.#isGrouped && room * 4 >= wanted) return room
     return this.held < parallel && now - this.#claimedAt >= gatherMs ? room : 0
   }
 
   /** Whether a place stands idle that was not worth a claim. */
   get hasGap(): boolean {
-    return !this.#isGrouped && this.held < this.policy.parallel
+    return this.held < this.policy.parallel
   }
 
   claimed(now: number): void {
