@@ -62,7 +62,7 @@ export const groupBugs: readonly Bug[] = [
     name: 'cursor-of-the-one-before',
     what: 'The second processor of a cascade goes on where the first one was.',
     file: 'src/engine/context.ts',
-    find: 'if (this.#fanOut) this.#fanOut.cursor = null',
+    find: 'if (this.#fanOut || this.#running.entity.checkpoint) this.#out().cursor = null',
     replace: '',
     caughtBy: inCascade('a processor begins without the cursor of the one before it'),
   },
