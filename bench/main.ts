@@ -14,6 +14,7 @@ const scenarios = {
   recovery: 'a killed worker’s entity runs again',
   flatness: 'cost per item as the store grows',
   upload: 'a file of a million items, beside plain inserts',
+  chunked: 'gated jobs of three steps and a reducer, beside the raw loop',
 } as const
 
 const goals: Readonly<Record<string, string>> = {
@@ -30,6 +31,10 @@ const goals: Readonly<Record<string, string>> = {
   upload_text_per_s: '≥ 15,000',
   upload_text_rss_mib: '≤ 200',
   upload_flatness: '≤ 1.25',
+  chunked_per_s: '≥ 40,000',
+  gate_1000_ms: '≤ 10',
+  gate_million_ms: '≤ 10',
+  chunked_flatness: '≤ 1.25',
 }
 
 /**

@@ -26,10 +26,13 @@ export const wayChecks: readonly ((machine: Machine) => Iterable<MachineFault>)[
 function* settledStates(machine: Machine): Iterable<MachineFault> {
   for (const edge of machine.edges) {
     const { from: state } = edge
+    const isStaying = edge.to === state && (edge.on === 'action' || edge.on === 'fail')
     if (isFinal(machine, state)) {
+      // What leads back to the same state (a message that is sent again) is no way out.
+      if (isStaying) continue
       const rule = 'expected no way out of a final state; remove the edge, or take the state out of final'
       yield fault(machine, 'final_left', `${edgeText(edge)} leaves final state ${state}, ${rule}`, { edge })
-    } else if (isSettled(machine, state) && edge.on !== 'action' && !(edge.on === 'fail' && edge.to === state)) {
+    } else if (isSettled(machine, state) && edge.on !== 'action' && !isStaying) {
       const rule = 'expected settled states to be left by action only; make it an action or unsettle the state'
       yield fault(machine, 'settled_left', `${edgeText(edge)} leaves settled state ${state} on ${edge.on}, ${rule}`, {
         edge,

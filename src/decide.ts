@@ -4,7 +4,7 @@ import type { Entity } from './entity.ts'
 import { SluiceError } from './errors.ts'
 import type { Facts, Implementation } from './implementation.ts'
 import { viewOf } from './implementation.ts'
-import { edgesFrom, policyOf } from './machine.ts'
+import { edgesFrom } from './machine.ts'
 import type { Sums } from './outcome.ts'
 import { type Decision, Path } from './path.ts'
 import { backoffMs } from './policy.ts'
@@ -117,7 +117,7 @@ function afterRetry(
   attempts: number,
 ): Decision | null {
   path.put(occurrence.data)
-  const policy = policyOf(path.machine, occurrence.processor)
+  const policy = path.policy(occurrence.processor)
   if (attempts >= policy.attemptsMax) return path.giveUp(occurrence.error, occurrence.error)
   path.error = occurrence.error
   const delayMs = occurrence.delayMs ?? backoffMs(policy.backoff, attempts, path.facts.random)

@@ -3,9 +3,11 @@ import type { Entity, EntityId } from './entity.ts'
 import { SluiceError } from './errors.ts'
 import type { Hold } from './hold.ts'
 import type { Lane } from './lane.ts'
-import type { Machine } from './machine.ts'
+import { type Machine, policyOf } from './machine.ts'
 import type { Outcome, Sums } from './outcome.ts'
+import type { Policy } from './policy.ts'
 import type { Take } from './pool.ts'
+import type { Filter, Page } from './store.ts'
 import { type Edge, processorsOf } from './transition.ts'
 
 /** An entity as processors, criteria and assigns see it: with its data, without its bookkeeping. */
@@ -56,6 +58,11 @@ export interface Change<D = unknown> {
   readonly takes?: readonly Take[]
   readonly gives?: readonly string[]
   readonly sums?: Sums
+  /**
+   * A transition on action, with a processor, that leaves the state in which the move ends: it is asked for in the same commit. For work
+   * that follows from an end (a handler, a message) and must not be lost with the process.
+   */
+  readonly ask?: string
   /** Written to the log once the edge is saved, and only then: an assign is pure, and may be asked more than once. */
   readonly log?: LogLine
 }
@@ -117,6 +124,10 @@ export interface Context<D = unknown> {
   progress(value: unknown): void
   /** Own children, in pages, oldest first. */
   children(filter?: ChildFilter): AsyncIterable<Entity>
+  /** Whoever counts this entity, as it is now; null for a root. */
+  parent(): Promise<Entity | null>
+  /** One page of the children of its parent, itself included. */
+  siblings(filter: SiblingFilter): Promise<Page>
   /** Acts on own children that match, group by group; counts by verdict. Goes on where it was after a crash. */
   actOnChildren(action: string, filter?: ChildFilter, input?: unknown): Promise<Readonly<Record<string, number>>>
 }
@@ -125,6 +136,8 @@ export interface ChildFilter {
   readonly lane?: string
   readonly states?: readonly string[]
 }
+
+export type SiblingFilter = Pick<Filter, 'lane' | 'states' | 'after' | 'spawnedBy' | 'limit'>
 
 // biome-ignore lint/suspicious/noConfusingVoidType: a processor that has nothing to say is done.
 export type Processor<D = unknown> = (context: Context<D>) => Outcome | void | Promise<Outcome | void>
@@ -158,6 +171,35 @@ export interface Implementation {
   readonly processors: Readonly<Record<string, Processor>>
   readonly criteria: Readonly<Record<string, Criterion>>
   readonly assigns: Readonly<Record<string, Assign>>
+  readonly tuning: Tuning
+}
+
+/**
+ * What a machine leaves open because it differs from entity to entity: each step of a job has attempts and times of its own. None of it
+ * decides where an edge leads, so it may change from one start of a process to the next.
+ */
+export interface Tuning<D = unknown> {
+  /** Over the processor's policy in the machine. */
+  readonly policy?: (entity: View<D>, processor: string) => RunPolicy | null
+  /** How long a root is kept in the settled state that it enters. Null: for ever. Undefined: as the machine says. */
+  readonly retentionMs?: (entity: View<D>) => number | null | undefined
+  /** By processor: ceilings of `concurrencyPer` for some values of its label. All others have the policy's. */
+  readonly ceilings?: Readonly<Record<string, Readonly<Record<string, number>>>>
+}
+
+/** The part of a policy that concerns one run. */
+export type RunPolicy = Partial<Pick<Policy, 'attemptsMax' | 'backoff' | 'timeoutMs'>>
+
+/** How this processor is treated for this entity. */
+export function policyFor(
+  { machine, tuning }: Implementation,
+  processor: string | null | undefined,
+  view: () => View,
+): Policy {
+  const policy = policyOf(machine, processor)
+  if (!tuning.policy || !processor) return policy
+  const own = tuning.policy(view(), processor)
+  return own ? { ...policy, ...own } : policy
 }
 
 /** The function that runs before this edge is taken. */
@@ -173,7 +215,11 @@ type Optional<K extends string, Names extends string, F> = [Names] extends [neve
   ? { readonly [key in K]?: Bound<Names, F> }
   : { readonly [key in K]: Bound<Names, F> }
 
-type Bindings<D, P extends string, C extends string, A extends string> = Optional<'processors', P, Processor<D>> &
+type Bindings<D, P extends string, C extends string, A extends string> = { readonly tuning?: Tuning<D> } & Optional<
+  'processors',
+  P,
+  Processor<D>
+> &
   Optional<'criteria', C, Criterion<D>> &
   Optional<'assigns', A, Assign<D>>
 
@@ -186,12 +232,14 @@ export function implement<D, P extends string, C extends string, A extends strin
     processors?: Record<string, Processor>
     criteria?: Record<string, Criterion>
     assigns?: Record<string, Assign>
+    tuning?: Tuning
   }
   const implementation: Implementation = {
     machine: machine as Machine,
     processors: bound.processors ?? {},
     criteria: bound.criteria ?? {},
     assigns: bound.assigns ?? {},
+    tuning: bound.tuning ?? {},
   }
   const faults = bindingFaults(implementation)
   if (faults.length > 0) throw new SluiceError('invalid', faults.join('\n'), { machine: machine.name, faults })

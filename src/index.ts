@@ -29,6 +29,9 @@ export {
   inGroups,
   type LogLine,
   type Processor,
+  type RunPolicy,
+  type SiblingFilter,
+  type Tuning,
   type View,
 } from './implementation.ts'
 export type { Lane, LaneStatus } from './lane.ts'

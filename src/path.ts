@@ -3,9 +3,10 @@ import { judge } from './criterion.ts'
 import type { Entity, Request, Wait } from './entity.ts'
 import { SluiceError } from './errors.ts'
 import type { Assign, Change, Facts, Implementation, LogLine, View } from './implementation.ts'
-import { viewOf } from './implementation.ts'
-import { claimPlan, edgesFrom, isSettled, type Machine } from './machine.ts'
+import { policyFor, viewOf } from './implementation.ts'
+import { claimPlan, edgeNamed, edgesFrom, isSettled, type Machine } from './machine.ts'
 import type { Sums } from './outcome.ts'
+import type { Policy } from './policy.ts'
 import type { Edge, Hop } from './transition.ts'
 import { hopOf } from './transition.ts'
 
@@ -33,7 +34,7 @@ export interface Decision {
 
 /** What the edges of one move change together. */
 export type Changes = Required<Pick<Change, 'open' | 'shut' | 'spawn' | 'takes' | 'gives'>> &
-  Pick<Change, 'sums' | 'priority'> & { readonly log: readonly LogLine[] }
+  Pick<Change, 'sums' | 'priority' | 'ask'> & { readonly log: readonly LogLine[] }
 
 /** Most moves change nothing but the state: they share this one. */
 export const noChange: Changes = { open: [], shut: [], spawn: [], takes: [], gives: [], log: [] }
@@ -42,6 +43,7 @@ export function joinChanges(before: Changes, change: Change): Changes {
   if (changesOnlyData(change)) return before
   const sums = change.sums ? { ...before.sums, ...change.sums } : before.sums
   const priority = change.priority ?? before.priority
+  const ask = change.ask ?? before.ask
   return {
     open: [...before.open, ...(change.open ?? [])],
     shut: [...before.shut, ...(change.shut ?? [])],
@@ -51,11 +53,12 @@ export function joinChanges(before: Changes, change: Change): Changes {
     log: change.log ? [...before.log, change.log] : before.log,
     ...(sums === undefined ? {} : { sums }),
     ...(priority === undefined ? {} : { priority }),
+    ...(ask === undefined ? {} : { ask }),
   }
 }
 
-function changesOnlyData({ open, shut, spawn, takes, gives, log, sums, priority }: Change): boolean {
-  return !(open || shut || spawn || takes || gives || log || sums || priority !== undefined)
+function changesOnlyData({ open, shut, spawn, takes, gives, log, sums, priority, ask }: Change): boolean {
+  return !(open || shut || spawn || takes || gives || log || sums || ask || priority !== undefined)
 }
 
 /** Where a path was before something was tried that may break. */
@@ -233,6 +236,8 @@ export class Path {
       this.take(edge)
     }
     if (this.#hops.length === 0) return this.idle()
+    const asked = this.#change.ask
+    if (asked !== undefined) return this.ask(edgeNamed(this.machine, this.state, asked), cause)
     return this.#decision(cause, this.#waitIn(), 'reset', null)
   }
 
@@ -318,7 +323,15 @@ export class Path {
   }
 
   #waitIn(): Wait {
-    return waitIn(this.machine, this.state, this.entity.parent === null, this.#facts.now)
+    const isRoot = this.entity.parent === null
+    const { retentionMs } = this.#implementation.tuning
+    const own = retentionMs && isRoot && isSettled(this.machine, this.state) ? retentionMs(this.view) : undefined
+    return waitIn(this.machine, this.state, isRoot, this.#facts.now, own)
+  }
+
+  /** How the processor is treated for this entity, with its data as it is now. */
+  policy(processor: string | null | undefined): Policy {
+    return policyFor(this.#implementation, processor, () => this.view)
   }
 
   #decision(cause: string, wait: Wait, attempts: Decision['attempts'], request: Edge | null): Decision {
@@ -347,9 +360,15 @@ function afterHops(attempts: Decision['attempts']): Decision['attempts'] {
 }
 
 /** What an entity that enters this state waits for. */
-export function waitIn(machine: Machine, state: string, isRoot: boolean, now: number): Wait {
+export function waitIn(
+  machine: Machine,
+  state: string,
+  isRoot: boolean,
+  now: number,
+  ownRetentionMs?: number | null,
+): Wait {
   if (isSettled(machine, state)) {
-    const retentionMs = machine.states[state]?.retentionMs ?? null
+    const retentionMs = ownRetentionMs === undefined ? (machine.states[state]?.retentionMs ?? null) : ownRetentionMs
     return retentionMs !== null && isRoot ? { for: 'purge', at: timeAfter(now, retentionMs) } : { for: 'nothing' }
   }
   const plan = claimPlan(machine, state)

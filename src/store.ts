@@ -240,7 +240,20 @@ export interface ClaimRun {
   /** Concurrency over all processes: one unit while leased. */
   readonly pool: { readonly name: string; readonly ceiling: number } | null
   /** The same per value of the label at this position: the pool is `name/value`. */
-  readonly poolPer: { readonly position: number; readonly name: string; readonly ceiling: number } | null
+  readonly poolPer: LabelLimit | null
+}
+
+export interface LabelLimit {
+  readonly position: number
+  readonly name: string
+  /** For every value that `ceilings` does not name. */
+  readonly ceiling: number
+  readonly ceilings?: Readonly<Record<string, number>>
+}
+
+/** How many of this label's value may run at once. */
+export function ceilingOf({ ceiling, ceilings }: LabelLimit, value: string): number {
+  return ceilings && Object.hasOwn(ceilings, value) ? ceilings[value]! : ceiling
 }
 
 export interface ClaimRequest {
@@ -302,7 +315,15 @@ export interface Filter {
   readonly after?: EntityId
   readonly upTo?: EntityId
   readonly newestFirst?: boolean
+  /** Only what these have spawned, in the order of (source, ordinal): then `after` is not used, and `next` only says that there is more. */
+  readonly spawnedBy?: SpawnedBy
   readonly limit: number
+}
+
+export interface SpawnedBy {
+  readonly sources: readonly EntityId[]
+  /** Behind this one, which need not exist. */
+  readonly after: { readonly source: EntityId; readonly ordinal: number } | null
 }
 
 export interface Page {

@@ -105,7 +105,9 @@ export function zoneOf(path: string): string | null {
   const [top, folder, ...below] = path.split('/')
   if (top !== 'src') return top ?? null
   if (below.length === 0) return 'root'
-  return ['engine', 'http', 'dashboard', 'cli', 'testing', 'workflow-json'].includes(folder ?? '') ? folder! : null
+  return ['engine', 'http', 'dashboard', 'cli', 'testing', 'workflow-json', 'dial'].includes(folder ?? '')
+    ? folder!
+    : null
 }
 
 /** What touches the outside world: handed in as a clock, a store or a processor, never reached for by the rules themselves. */
@@ -169,7 +171,7 @@ function layerComplaint(source: Source, zone: string, imported: Import): string 
   const name = packageOf(specifier)
   if (name === 'sluice') {
     // The command line is where families and the engine come together; it knows a family as any user does.
-    const isFamily = zone === 'cli' && /^sluice\/(upload|chunked|ingest)$/.test(specifier)
+    const isFamily = zone === 'cli' && /^sluice\/(upload|chunked|fhir|ingest|dial)$/.test(specifier)
     return isFamily ? null : 'inside src/ files are imported by their path.'
   }
   if (zone === 'root' || zone === 'engine') {
@@ -207,6 +209,9 @@ function saysText(source: Source, text: string): boolean {
   return tokensOf(source).some((token) => token.type === 'StringLiteral' && token.value.slice(1, -1) === text)
 }
 
+/** A family keeps what its tests share in a folder of its own, which is not built. */
+const isForTests = (path: string): boolean => isTest(path) || /^workflows\/[^/]+\/test\//.test(path)
+
 /** Workflows and examples are what a user could have written: they know the package by its public name only. */
 export function publicNameComplaints(sources: readonly Source[]): readonly string[] {
   return sources
@@ -216,7 +221,7 @@ export function publicNameComplaints(sources: readonly Source[]): readonly strin
       const home = top === 'workflows' && below.length > 0 ? `workflows/${family}/` : `${top}/`
       return importsOf(source).flatMap((imported) => {
         const target = targetOf(source, imported)
-        if (top === 'workflows' && imported.specifier === 'sluice/testing' && !isTest(source.path)) {
+        if (top === 'workflows' && imported.specifier === 'sluice/testing' && !isForTests(source.path)) {
           return [`${source.path} imports sluice/testing: the test kit is for tests.`]
         }
         if (target === null || target.startsWith(home)) return []

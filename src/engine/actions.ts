@@ -79,7 +79,7 @@ async function actOnOne(
   switch (verdict.kind) {
     case 'saved':
       tell(services.log, entity, decision)
-      return decision.request
+      return decision.request && decision.hops.length === 0
         ? { kind: 'requested', id, edge: decision.request.name }
         : { kind: 'done', id, state: move.state }
     case 'stale':
@@ -131,8 +131,11 @@ function actionMove(
     facts,
     limits.hopsMax,
   )
+  const [hop] = decision.hops
   checkRole(
-    decision.request ?? edgeNamed(implementation.machine, entity.state, decision.hops[0]?.transition ?? action),
+    hop || !decision.request
+      ? edgeNamed(implementation.machine, entity.state, hop?.transition ?? action)
+      : decision.request,
     entity,
     actor,
   )

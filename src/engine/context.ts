@@ -1,11 +1,11 @@
 import type { Logger } from 'pino'
 import type { Checkpoint, Entity } from '../entity.ts'
 import { messageOf, SluiceError } from '../errors.ts'
-import type { Child, ChildFilter, Context, View } from '../implementation.ts'
+import type { Child, ChildFilter, Context, SiblingFilter, View } from '../implementation.ts'
 import { viewOf } from '../implementation.ts'
 import type { Lane } from '../lane.ts'
 import type { Path } from '../path.ts'
-import type { ChildBirth } from '../store.ts'
+import type { ChildBirth, Page } from '../store.ts'
 import type { Edge } from '../transition.ts'
 import { actOn } from './actions.ts'
 import { childOf, jsonText } from './births.ts'
@@ -116,6 +116,17 @@ export class ProcessorContext implements Context {
 
   get children(): Context['children'] {
     return (filter = {}) => pagesOf(this.#services, this.#running.entity, filter)
+  }
+
+  get parent(): Context['parent'] {
+    return async () => {
+      const { parent } = this.#running.entity
+      return parent === null ? null : ((await this.#services.store.get([parent]))[0] ?? null)
+    }
+  }
+
+  get siblings(): Context['siblings'] {
+    return (filter) => siblingsOf(this.#services, this.#running.entity, filter)
   }
 
   get actOnChildren(): Context['actOnChildren'] {
@@ -360,6 +371,11 @@ async function* pagesOf(services: Services, parent: Entity, filter: ChildFilter)
     if (page.next === null) return
     after = page.next
   }
+}
+
+function siblingsOf({ store }: Services, { id, machine, parent }: Entity, filter: SiblingFilter): Promise<Page> {
+  if (parent !== null) return store.list({ ...filter, parent })
+  throw new SluiceError('invalid', `${machine} ${id} has no parent, and so no siblings.`, { id })
 }
 
 interface WalkCursor {

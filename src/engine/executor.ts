@@ -5,7 +5,7 @@ import type { Hold } from '../hold.ts'
 import { type Facts, type Processor, processorOf } from '../implementation.ts'
 import type { Lane } from '../lane.ts'
 import { claimPlan, type Machine, policyOf } from '../machine.ts'
-import { type Decision, Path } from '../path.ts'
+import { type Decision, noChange, Path } from '../path.ts'
 import type { Policy } from '../policy.ts'
 import { type Move, nobody, type Verdict } from '../store.ts'
 import { type Edge, processorsOf } from '../transition.ts'
@@ -89,7 +89,7 @@ export class Executor {
     if (decision) return decision
     // An inline edge: its processor runs next, and nothing is written in between. What a person gave along was for the edge before.
     if (path.facts.input !== null || path.facts.actor !== null) path.facts = this.facts(null)
-    running.begin(path.facts.now, policyOf(path.machine, path.runs?.processor).timeoutMs)
+    running.begin(path.facts.now, path.policy(path.runs?.processor).timeoutMs)
     work.attempts = 1
     return 'goes on'
   }
@@ -109,7 +109,9 @@ export class Executor {
 
   /** All its attempts have been used up by accidents: it does not run again. */
   spentOn(work: Work, path: Path, edge: Edge): Occurrence | null {
-    const { attemptsMax } = policyOf(path.machine, edge.processor)
+    const { attemptsMax, timeoutMs } = path.policy(edge.processor)
+    // The worker began it by what the machine says; its own time may be another.
+    if (timeoutMs !== work.running.timeoutMs) work.running.limit(timeoutMs)
     return work.attempts > attemptsMax ? spent(path.entity.error, attemptsMax) : null
   }
 
@@ -319,21 +321,20 @@ export class Executor {
   async fail(work: Work, message: string): Promise<null> {
     const { running } = work
     const { implementation } = running.run
-    const occurrence: Occurrence = { cause: 'fail', reason: message, error: message }
     const failure = decide(
       implementation,
       running.entity,
       JSON.parse(running.entity.data),
       1,
-      occurrence,
+      { cause: 'fail', reason: message, error: message },
       this.facts(running.entity.request),
       this.#services.limits.hopsMax,
     )
-    const attempt = this.tryMove(work, failure, {
-      keep: false,
-      context: null,
-      holds: null,
-    })
+    const parts = { keep: false, context: null, holds: null }
+    const first = this.tryMove(work, failure, parts)
+    // Even what its failing would write cannot be kept: then it fails with what it had. Nothing stays where it is because of that.
+    const attempt =
+      'failure' in first ? this.tryMove(work, { ...failure, data: undefined, change: noChange }, parts) : first
     if ('failure' in attempt) {
       this.#services.log.error({ entity: running.entity.id, machine: implementation.machine.name }, attempt.failure)
       return null
@@ -375,6 +376,7 @@ export class Executor {
         read: request?.read ?? null,
         holds,
         wrote: work.running.wrote,
+        ...(decision.request ? { request: followUp(decision.request) } : {}),
         actor: request
           ? { actor: request.actor, role: request.role, reason: request.reason, requestId: request.requestId }
           : nobody,
@@ -432,6 +434,11 @@ interface MoveParts {
   readonly holds: readonly number[] | null
   /** The run goes on: only what its earlier processors have spawned is written. */
   readonly settling?: ProcessorContext | null
+}
+
+/** What the move itself asks for runs in nobody's name. */
+function followUp({ name }: Edge): Request {
+  return { edge: name, actor: null, role: null, reason: null, requestId: null, input: null, read: null }
 }
 
 function isLimited(policy: Policy): boolean {

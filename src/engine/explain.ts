@@ -6,6 +6,7 @@ import type { Lane } from '../lane.ts'
 import type { Worker } from '../lease.ts'
 import { isFinal, type Machine } from '../machine.ts'
 import type { Pool } from '../pool.ts'
+import { ceilingOf } from '../store.ts'
 import { nameOf, type Run } from './registry.ts'
 
 /** All that is known of an entity that does not move, read at one moment. */
@@ -58,7 +59,8 @@ function toRun(situation: Situation, wait: RunWait): Answer {
 type RunWait = Extract<Wait, { for: 'run' }>
 
 function ended({ entity, machine, now, actions }: Situation): Answer | null {
-  if (!entity.settled) return null
+  // Something was asked of it, and is under way: that is what it waits for.
+  if (!entity.settled || entity.request !== null) return null
   const { wait, reason, error, changedAt } = entity
   const purgeAt = wait.for === 'purge' ? wait.at : null
   if (purgeAt !== null && purgeAt <= now) {
@@ -179,7 +181,8 @@ export function poolsFor(
   if (run?.claim.pool) pools.push(run.claim.pool)
   const per = run?.claim.poolPer
   const value = per ? entity.labels[per.position] : null
-  if (per && value !== null && value !== undefined) pools.push({ name: `${per.name}/${value}`, ceiling: per.ceiling })
+  if (per && value !== null && value !== undefined)
+    pools.push({ name: `${per.name}/${value}`, ceiling: ceilingOf(per, value) })
   return pools
 }
 

@@ -54,7 +54,10 @@ export function moveOf(
     settled: decision.settled,
     generation: decision.generation,
     data: data === undefined ? null : changedText(entity, dataText(machine, data, limits)),
-    labels: data === undefined || machine.labels.length === 0 ? null : checkLabels(machine, data, limits),
+    labels:
+      data === undefined || machine.labels.length === 0
+        ? null
+        : changedLabels(entity, checkLabels(machine, data, limits)),
     priority: change.priority === undefined ? null : checkPriority(change.priority),
     wait: decision.wait,
     keep,
@@ -88,6 +91,10 @@ const none: readonly never[] = []
 /** What is the same as before need not be written again. */
 function changedText(entity: Entity, text: string): string | null {
   return text === entity.data ? null : text
+}
+
+function changedLabels({ labels }: Entity, after: readonly (string | null)[]): readonly (string | null)[] | null {
+  return after.every((label, position) => label === (labels[position] ?? null)) ? null : after
 }
 
 /** Whole numbers only: fractions added and taken back a million times would drift. */

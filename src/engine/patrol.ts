@@ -57,7 +57,7 @@ export class Patrol {
 
   #late(running: Running): void {
     const { entity, run } = running
-    const error = `${run.processor ?? run.state} took longer than ${run.policy.timeoutMs} ms.`
+    const error = `${run.processor ?? run.state} took longer than ${running.timeoutMs} ms.`
     this.#worker.drop(running, new SluiceError('lease_lost', error))
     const release = this.#services.store.release({ kind: 'timed_out', leases: [entity], error })
     void release.catch(() => this.#worker.doubt())

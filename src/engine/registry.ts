@@ -123,6 +123,7 @@ function runOf(
   const { machine } = implementation
   const policy = policyOf(machine, processor)
   const name = processor ?? state
+  const ceilings = processor === null ? undefined : implementation.tuning.ceilings?.[processor]
   return {
     implementation,
     state,
@@ -148,6 +149,7 @@ function runOf(
               position: machine.labels.indexOf(policy.concurrencyPer.label),
               name: processorPool(machine.name, name),
               ceiling: policy.concurrencyPer.max,
+              ...(ceilings ? { ceilings } : {}),
             },
     },
   }

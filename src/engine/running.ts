@@ -8,6 +8,7 @@ export class Running {
   run: Run
   startedAt: number
   deadline: number
+  timeoutMs: number
   /** Its processor runs now. */
   active = false
   /** The renewing thread knows its deadline. */
@@ -25,7 +26,8 @@ export class Running {
     this.entity = entity
     this.run = run
     this.startedAt = now
-    this.deadline = now + run.policy.timeoutMs
+    this.timeoutMs = run.policy.timeoutMs
+    this.deadline = now + this.timeoutMs
   }
 
   /** Made when first asked for: most runs end before anybody does. */
@@ -50,7 +52,13 @@ export class Running {
   begin(now: number, timeoutMs: number): void {
     this.isFurther = false
     this.startedAt = now
-    this.deadline = now + timeoutMs
+    this.limit(timeoutMs)
+  }
+
+  /** How long this run may take, from when it began. */
+  limit(timeoutMs: number): void {
+    this.timeoutMs = timeoutMs
+    this.deadline = this.startedAt + timeoutMs
     this.watched = false
   }
 }

@@ -115,7 +115,7 @@ export const groupBugs: readonly Bug[] = [
     name: 'sqlite-moved-twice-with-data',
     what: 'Moves with data are made twice where others of the same shape have none.',
     file: 'src/store/sqlite/alike.ts',
-    find: 'data.length === 0 ? ids : without(ids, data)',
+    find: 'own.length === 0 ? ids : without(ids, own)',
     replace: 'ids',
     caughtBy: inAlike('moves alike again after moves from outside, with new data'),
   },

@@ -1,7 +1,7 @@
 import type { EntityId, Wait } from '../../entity.ts'
 import { SluiceError } from '../../errors.ts'
 import { refusalOfPath } from '../../refusal.ts'
-import type { ClaimRequest, ClaimResult, ClaimRun } from '../../store.ts'
+import { type ClaimRequest, type ClaimResult, type ClaimRun, ceilingOf } from '../../store.ts'
 import { suspectGroup } from '../../suspicion.ts'
 import { liveWorker } from './leases.ts'
 import type { Memory } from './memory.ts'
@@ -153,7 +153,7 @@ function roomIn(
 function labelPool(row: Row, { poolPer }: ClaimRun): { readonly name: string; readonly ceiling: number } | null {
   const value = poolPer && row.entity.labels[poolPer.position]
   if (!poolPer || value === null || value === undefined) return null
-  return { name: `${poolPer.name}/${value}`, ceiling: poolPer.ceiling }
+  return { name: `${poolPer.name}/${value}`, ceiling: ceilingOf(poolPer, value) }
 }
 
 /** One unit of each, for as long as the lease lasts. A share that the entity took for itself stays as it is. */

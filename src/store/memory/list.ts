@@ -1,13 +1,13 @@
 import type { Entity } from '../../entity.ts'
-import type { Filter, Page } from '../../store.ts'
+import type { Filter, Page, SpawnedBy } from '../../store.ts'
 import type { Memory } from './memory.ts'
+import type { Row } from './rows.ts'
 
-/** One page by id, in either direction. */
+/** One page by id, in either direction, or by (source, ordinal). */
 export function list(memory: Memory, filter: Filter): Page {
   const limit = Math.max(0, Math.min(filter.limit, memory.limits.pageMax))
   const entities: Entity[] = []
-  for (const { id } of idsOf(memory, filter)) {
-    const row = memory.rows.get(id)
+  for (const row of filter.spawnedBy ? spawned(memory, filter.spawnedBy) : inOrder(memory, filter)) {
     if (!row.lane || !matches(memory, row.entity, filter)) continue
     if (entities.length >= limit) return { entities, next: entities.at(-1)?.id ?? null }
     entities.push(memory.read(row))
@@ -20,6 +20,19 @@ function idsOf(memory: Memory, { parent, after, upTo, newestFirst }: Filter) {
   if (!newestFirst) return ids.behind(standingOf(after ?? 0))
   const end = Math.min(after ?? Number.POSITIVE_INFINITY, (upTo ?? Number.POSITIVE_INFINITY) + 1)
   return ids.before(standingOf(end))
+}
+
+function* inOrder(memory: Memory, filter: Filter): Iterable<Row> {
+  for (const { id } of idsOf(memory, filter)) yield memory.rows.get(id)
+}
+
+function* spawned(memory: Memory, { sources, after }: SpawnedBy): Iterable<Row> {
+  for (const source of [...new Set(sources)].sort((one, other) => one - other)) {
+    if (after && source < after.source) continue
+    for (const row of memory.rows.spawned(source)) {
+      if (!after || source > after.source || (row.entity.ordinal ?? 0) > after.ordinal) yield row
+    }
+  }
 }
 
 const standingOf = (id: number) => ({ order: id, id })

@@ -1,8 +1,9 @@
-import type { Move } from '../../store.ts'
+import type { ChildBirth, Move } from '../../store.ts'
+import { Brood, spawnedBefore } from './brood.ts'
 import { idSet } from './id-set.ts'
 import type { Ledger } from './ledger.ts'
 import { place } from './placing.ts'
-import { type EntityRow, isRun, waitAt, waitCode, waits } from './row.ts'
+import { type EntityRow, isRun, textOfMore, waitAt, waitCode, waits } from './row.ts'
 import { actorText } from './row-writing.ts'
 
 /** How a set of alike moves changes its rows: everything but their ids. */
@@ -18,6 +19,7 @@ interface Shape {
   readonly plan: number | null
   readonly path: number
   readonly actor: string | null
+  readonly spawned: number
 }
 
 /**
@@ -29,26 +31,32 @@ export class Alike {
   readonly #now: number
   #shape: Shape | null = null
   #ids: number[] = []
-  /** Those that have new data. */
-  #data: { readonly id: number; readonly text: string }[] = []
+  /** Those that have something of their own. */
+  #own: Own[] = []
+  readonly #brood: Brood
+  readonly #spawnedBefore: ReadonlySet<number>
 
-  constructor(ledger: Ledger, now: number) {
+  constructor(ledger: Ledger, moves: readonly Move[], now: number) {
     this.#ledger = ledger
     this.#now = now
+    this.#brood = new Brood(ledger, now)
+    this.#spawnedBefore = spawnedBefore(ledger, moves)
   }
 
   /** False: the move does more than that, and is applied by itself. */
   add(row: EntityRow, move: Move): boolean {
-    if (!isPlainRow(row) || !isPlainMove(move)) return false
+    if (!isPlainRow(row) || !isPlainMove(move) || this.#spawnedBefore.has(row.id)) return false
     const { lanes, feed } = this.#ledger
     const lane = lanes.byId(row.lane)
     if (move.by === 'outside' && row.line !== null && row.line < 0) this.#ledger.hint('ended')
     const before = this.#ledger.figure(row)
     const shape = this.#shapeOf(row, move)
-    if (!this.#shape || !isSame(this.#shape, shape)) this.flush()
+    if (!this.#shape || !isSame(this.#shape, shape)) this.#write()
     this.#shape ??= shape
     this.#ids.push(row.id)
-    if (move.data !== null) this.#data.push({ id: row.id, text: move.data })
+    row.sums = move.sums ? JSON.stringify(move.sums) : null
+    if (move.data !== null || row.sums !== null) this.#own.push({ id: row.id, data: move.data, sums: row.sums })
+    if (move.children.length > 0) this.#brood.bear(row.id, move.children)
     lanes.count(lane, before, this.#ledger.figure(row))
     feed.moved(row.id, row.seq + 1)
     if (isRun(row.wait)) this.#ledger.hint('work')
@@ -59,7 +67,7 @@ export class Alike {
   /** So many moves that are the same, from rows that are the same as this one. */
   addAll(row: EntityRow, move: Move, ids: readonly number[]): void {
     const { lanes, feed } = this.#ledger
-    this.flush()
+    this.#write()
     const lane = lanes.byId(row.lane)
     const before = this.#ledger.figure(row)
     const seq = row.seq + 1
@@ -69,19 +77,24 @@ export class Alike {
     for (const id of ids) feed.moved(id, seq)
     if (isRun(row.wait)) this.#ledger.hint('work')
     else if (row.plan !== null) this.#ledger.hint('due')
-    this.flush()
+    this.#write()
   }
 
   flush(): void {
+    this.#write()
+    this.#brood.flush()
+  }
+
+  #write(): void {
     const shape = this.#shape
     if (!shape) return
     const ids = this.#ids
-    const data = this.#data
+    const own = this.#own
     this.#shape = null
     this.#ids = []
-    this.#data = []
-    if (data.length < ids.length) this.#moveTogether(shape, data.length === 0 ? ids : without(ids, data))
-    if (data.length > 0) this.#moveWithData(shape, data)
+    this.#own = []
+    if (own.length < ids.length) this.#moveTogether(shape, own.length === 0 ? ids : without(ids, own))
+    if (own.length > 0) this.#moveWithOwn(shape, own)
     const recorded = idSet(ids, 4)
     this.#ledger.database.run(
       `INSERT INTO history (entity, seq, epoch, generation, at, path, actor)
@@ -99,7 +112,7 @@ export class Alike {
     database.run(
       `UPDATE entity SET line = ?1, rank = CASE WHEN ?1 IS NULL THEN NULL ELSE ?2 + priority * ?3 END, plan = ?4, state = ?5,
        settled = ?6, generation = ?7, seq = seq + 1, epoch = epoch + ?8, attempts = ${attemptsSql[shape.attempts]},
-       suspect = CASE ?8 WHEN 0 THEN 0 ELSE suspect END, wait = ?9, at = ?2, changed_at = ?10
+       suspect = CASE ?8 WHEN 0 THEN 0 ELSE suspect END, wait = ?9, at = ?2, changed_at = ?10${moreSql(shape)}
        WHERE ${moved.where}`,
       shape.line,
       shape.at,
@@ -116,10 +129,10 @@ export class Alike {
   }
 
   /**
-   * Each row has data of its own, and all else in common. What a machine has few of is written into the statement, as
+   * Each row has data or sums of its own, and all else in common. What a machine has few of is written into the statement, as
    * fewer values are bound then for each row; what grows without bound is not, as statements are kept.
    */
-  #moveWithData(shape: Shape, data: readonly { readonly id: number; readonly text: string }[]): void {
+  #moveWithOwn(shape: Shape, own: readonly Own[]): void {
     const { database, limits } = this.#ledger
     const rank = shape.line === null ? 'NULL' : `?4 + priority * ${limits.ageingMs}`
     const suspect = shape.by === 'outside' ? 'suspect' : '0'
@@ -127,10 +140,10 @@ export class Alike {
     const statement = database.statement(
       `UPDATE entity SET line = ?5, rank = ${rank}, plan = ${shape.plan}, state = ${shape.state}, settled = ${shape.settled},
        generation = ?6, seq = seq + 1, epoch = ${epoch}, attempts = ${attemptsSql[shape.attempts]}, suspect = ${suspect},
-       wait = ${shape.wait}, at = ?4, changed_at = ?3, data = ?2 WHERE id = ?1`,
+       wait = ${shape.wait}, at = ?4, changed_at = ?3, data = coalesce(?2, data), sums = ?7${moreSql(shape)} WHERE id = ?1`,
     )
     const { at, line, generation } = shape
-    for (const { id, text } of data) statement.run(id, text, this.#now, at, line, generation)
+    for (const { id, data, sums } of own) statement.run(id, data, this.#now, at, line, generation, sums)
   }
 
   /** Puts the row into its new state and says what that takes. */
@@ -156,8 +169,21 @@ export class Alike {
       plan: row.plan,
       path: dictionary.path(move.cause, move.hops),
       actor: actorText(move.actor),
+      spawned: move.children.length > 0 ? move.spawned : 0,
     }
   }
+}
+
+/** What a row remembers of its own beside all that a move always writes. */
+interface Own {
+  readonly id: number
+  readonly data: string | null
+  readonly sums: string | null
+}
+
+/** How many it has spawned is all that such a row has more to it than others. */
+function moreSql({ spawned }: Shape): string {
+  return spawned === 0 ? '' : `, more = '${textOfMore({ spawned })}'`
 }
 
 const attemptsSql: Readonly<Record<Move['attempts'], string>> = {
@@ -167,7 +193,7 @@ const attemptsSql: Readonly<Record<Move['attempts'], string>> = {
   stay: 'attempts',
 }
 
-/** Nothing changes but what every move changes: state, wait and proof. */
+/** Nothing changes but what every move changes (state, wait and proof), data and sums; and it may have children that appear at once. */
 export function isPlainMove(move: Move): boolean {
   const { wait } = move
   return (
@@ -184,8 +210,7 @@ export function isPlainMove(move: Move): boolean {
     isUnset(move.progress) &&
     isUnset(move.error) &&
     isUnset(move.reason) &&
-    isUnset(move.sums) &&
-    move.children.length === 0 &&
+    move.children.every(isPlainChild) &&
     move.staging === 'none' &&
     move.opens.length === 0 &&
     move.shuts.length === 0 &&
@@ -203,8 +228,12 @@ export function isPlainRow(row: EntityRow): boolean {
   )
 }
 
-function without(ids: readonly number[], data: readonly { readonly id: number }[]): readonly number[] {
-  const others = new Set(data.map(({ id }) => id))
+function isPlainChild({ key }: ChildBirth): boolean {
+  return key === null
+}
+
+function without(ids: readonly number[], own: readonly Own[]): readonly number[] {
+  const others = new Set(own.map(({ id }) => id))
   return ids.filter((id) => !others.has(id))
 }
 
@@ -224,6 +253,7 @@ function isSame(one: Shape, other: Shape): boolean {
     one.line === other.line &&
     one.plan === other.plan &&
     one.path === other.path &&
-    one.actor === other.actor
+    one.actor === other.actor &&
+    one.spawned === other.spawned
   )
 }

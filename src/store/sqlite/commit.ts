@@ -43,7 +43,7 @@ function once(ledger: Ledger, operation: string, now: number, act: () => readonl
 }
 
 function commitAll(ledger: Ledger, moves: readonly Move[], now: number): readonly Verdict[] {
-  const alike = new Alike(ledger, now)
+  const alike = new Alike(ledger, moves, now)
   const uniform = takeUniform(ledger, moves, alike, now)
   if (uniform.size === moves.length) return moves.map(() => saved)
   const rows = rowsFor(ledger, uniform.size === 0 ? moves : moves.filter((move) => !uniform.has(move)), now)

@@ -50,7 +50,7 @@ function refusalOfParents(ledger: Ledger, row: EntityRow, { children }: Move): s
     if (parent !== row.id && parent !== own) {
       return `Child ${ordinal} of entity ${row.id} names ${parent} as its parent; it must be the source or the source's own parent.`
     }
-    if (!ledger.database.get('SELECT 1 FROM entity WHERE id = ?', parent)) {
+    if (!ledger.exists(parent)) {
       return `Child ${ordinal} of entity ${row.id} names the parent ${parent}, which does not exist.`
     }
     known = parent

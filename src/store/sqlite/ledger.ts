@@ -30,6 +30,7 @@ export class Ledger {
   readonly #figures = new Map<number, LaneFigure>()
   #hints: Record<keyof Signal, boolean> | null = null
   #purging: ReadonlySet<EntityId> | null = null
+  #existing: EntityId | null = null
   #latestTime = 0
   #latestKnown = false
 
@@ -56,6 +57,7 @@ export class Ledger {
   /** One durable change. What was hinted at meanwhile is told once it is there for all to see. */
   write<Result>(work: (now: number) => Result): Result {
     const result = this.database.write(() => {
+      this.#existing = null
       const result = work(this.#timeInside())
       this.flush()
       return result
@@ -128,6 +130,14 @@ export class Ledger {
       if (!this.stagings.isOpen(row.staging)) rows.set(row.id, row)
     }
     return rows
+  }
+
+  /** Asked of the same parent for every one of its children's moves. Nothing is removed in a write that moves. */
+  exists(id: EntityId): boolean {
+    if (this.#existing === id) return true
+    if (this.database.get('SELECT 1 FROM entity WHERE id = ?', id) === undefined) return false
+    this.#existing = id
+    return true
   }
 
   /** What the row adds to its lane. Most add nothing but their state: these share one value. */

@@ -1,5 +1,5 @@
 import type { EntityId } from '../../entity.ts'
-import type { Filter, Page } from '../../store.ts'
+import type { Filter, Page, SpawnedBy } from '../../store.ts'
 import type { Value } from './database.ts'
 import type { Ledger } from './ledger.ts'
 
@@ -11,7 +11,7 @@ interface Condition {
   readonly values: readonly Value[]
 }
 
-/** One page by id, in either direction. */
+/** One page by id, in either direction, or by (source, ordinal). */
 export function list(ledger: Ledger, filter: Filter): Page {
   return ledger.read(() => {
     const limit = Math.max(0, Math.min(filter.limit, ledger.limits.pageMax))
@@ -29,7 +29,8 @@ export function list(ledger: Ledger, filter: Filter): Page {
 function conditionsOf(ledger: Ledger, filter: Filter): readonly Condition[] | null {
   const { machine, version, after, upTo, newestFirst, settled, reason, label } = filter
   const conditions: Condition[] = [{ sql: '(staging IS NULL OR staging NOT IN (SELECT id FROM staging))', values: [] }]
-  if (after !== undefined) conditions.push({ sql: newestFirst ? 'id < ?' : 'id > ?', values: [after] })
+  if (after !== undefined && !filter.spawnedBy)
+    conditions.push({ sql: newestFirst ? 'id < ?' : 'id > ?', values: [after] })
   if (upTo !== undefined) conditions.push({ sql: 'id <= ?', values: [upTo] })
   if (settled !== undefined) conditions.push({ sql: 'settled = ?', values: [settled ? 1 : 0] })
   if (reason !== undefined) conditions.push({ sql: 'reason = ?', values: [reason] })
@@ -71,6 +72,8 @@ function labelCondition(ledger: Ledger, { name, value }: { name: string; value: 
 }
 
 function idsOf(ledger: Ledger, filter: Filter, conditions: readonly Condition[], limit: number): readonly EntityId[] {
+  if (filter.spawnedBy)
+    return spawned(ledger, filter.spawnedBy, [...conditions, ...placeConditions(ledger, filter)], limit)
   const ranges = filter.parent === undefined && filter.label ? null : rangesOf(ledger, filter)
   if (ranges === null)
     return select(ledger, [...conditions, ...placeConditions(ledger, filter)], filter.newestFirst, limit)
@@ -82,6 +85,40 @@ function idsOf(ledger: Ledger, filter: Filter, conditions: readonly Condition[],
     })
     .sort((one, other) => sign * (one - other))
     .slice(0, limit)
+}
+
+/**
+ * One source after another, each a range of the index, and no further than the page: the join is driven by the sources as they are
+ * given, so it needs no sorting, for which all that a source has spawned would be read first.
+ */
+function spawned(
+  { database }: Ledger,
+  { sources, after }: SpawnedBy,
+  conditions: readonly Condition[],
+  limit: number,
+): readonly EntityId[] {
+  const where = conditions.map(({ sql }) => sql).join(' AND ')
+  const values = conditions.flatMap(({ values }) => values)
+  const select = (sql: string, ...given: Value[]) =>
+    database.all(sql, ...given, ...values, limit).map(([id]) => id as number)
+  const ordered = [...new Set(sources)].sort((one, other) => one - other)
+  const begun = after && ordered.includes(after.source) ? after : null
+  // The source in which the page before ended goes on behind its last one.
+  const rest = begun
+    ? select(
+        `SELECT id FROM entity INDEXED BY entity_source WHERE source = ? AND ordinal > ? AND ${where} ORDER BY ordinal LIMIT ?`,
+        begun.source,
+        begun.ordinal,
+      )
+    : []
+  const others = after ? ordered.filter((source) => source > after.source) : ordered
+  if (rest.length >= limit || others.length === 0) return rest
+  const more = select(
+    `SELECT id FROM (SELECT value AS given FROM json_each(?)) CROSS JOIN entity INDEXED BY entity_source ON source = given
+     WHERE ${where} LIMIT ?`,
+    JSON.stringify(others),
+  )
+  return [...rest, ...more].slice(0, limit)
 }
 
 function select(
@@ -139,7 +176,7 @@ function placeConditions(ledger: Ledger, { parent, lane, states }: Filter): read
   }
   if (states !== undefined) {
     const words = states.flatMap((state) => ledger.dictionary.wordIfKnown(state) ?? [])
-    conditions.push({ sql: `state IN (${words.join()})`, values: [] })
+    conditions.push({ sql: `state IN (${words.join() || -1})`, values: [] })
   }
   return conditions
 }

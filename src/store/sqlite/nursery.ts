@@ -8,8 +8,8 @@ import type { EntityRow } from './row.ts'
 const rowsAtOnce = 20
 
 /**
- * Writes the children of a move. Most are alike but for id, ordinal and data: so many of them are one statement, to which all
- * that they have in common is handed once. Whoever reads or removes rows in between has them written first.
+ * Writes children. Most are alike but for id, source, ordinal and data: so many of them are one statement, to which all that they
+ * have in common is handed once. Whoever reads or removes rows in between has them written first.
  */
 export class Nursery {
   readonly #ledger: Ledger
@@ -40,7 +40,7 @@ export class Nursery {
     if (!first) return
     this.#rows = []
     const own: (number | string | null)[] = []
-    for (const row of rows) own.push(row.id, row.ordinal, row.data)
+    for (const row of rows) own.push(row.id, row.source, row.ordinal, row.data)
     this.#ledger.database.run(
       insertAlike(rows.length),
       first.line,
@@ -49,7 +49,6 @@ export class Nursery {
       first.state,
       first.settled,
       first.lane,
-      first.source,
       first.staging,
       first.labels,
       first.priority,
@@ -71,7 +70,6 @@ function isAlike(one: EntityRow, other: EntityRow): boolean {
     one.state === other.state &&
     one.settled === other.settled &&
     one.lane === other.lane &&
-    one.source === other.source &&
     one.staging === other.staging &&
     one.labels === other.labels &&
     one.priority === other.priority &&
@@ -89,8 +87,8 @@ function insertAlike(count: number): string {
   let sql = statements.get(count)
   if (sql === undefined) {
     const values = Array.from({ length: count }, (_, row) => {
-      const [id, ordinal, data] = [16 + row * 3, 17 + row * 3, 18 + row * 3]
-      return `(?${id}, ?1, ?2, ?3, ?4, ?4, 0, 0, 0, ?5, 0, 0, ?6, ?7, ?${ordinal}, ?8, ?9, ?10, ?11, ?12, ?13, 0, ?14, ?15, ?14, ?${data})`
+      const [id, source, ordinal, data] = [15, 16, 17, 18].map((first) => first + row * 4)
+      return `(?${id}, ?1, ?2, ?3, ?4, ?4, 0, 0, 0, ?5, 0, 0, ?6, ?${source}, ?${ordinal}, ?7, ?8, ?9, ?10, ?11, ?12, 0, ?13, ?14, ?13, ?${data})`
     })
     sql = `INSERT INTO entity (id, line, rank, machine, state, born, seq, epoch, generation, settled, attempts, suspect, lane,
       source, ordinal, staging, labels, priority, wait, at, plan, standing, created_at, created_by, changed_at, data) VALUES ${values.join(', ')}`

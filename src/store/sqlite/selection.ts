@@ -1,5 +1,5 @@
 import type { EntityId } from '../../entity.ts'
-import type { ClaimRequest, ClaimRun } from '../../store.ts'
+import { type ClaimRequest, type ClaimRun, ceilingOf } from '../../store.ts'
 import type { Ledger } from './ledger.ts'
 import { MergedLines } from './line-reader.ts'
 import { type Line, letsThrough, type Run, runKey } from './lines.ts'
@@ -132,7 +132,8 @@ export class Selection {
     // The limit may have been changed or dropped since they were put aside: then they are judged anew.
     const { poolPer } = run
     if (!poolPer || !line.pool.startsWith(`${poolPer.name}/`)) return true
-    return this.#ledger.pools.room(line.pool, poolPer.ceiling, null) >= 1
+    const ceiling = ceilingOf(poolPer, line.pool.slice(poolPer.name.length + 1))
+    return this.#ledger.pools.room(line.pool, ceiling, null) >= 1
   }
 
   /** Where the row must stand instead. Null: nothing stops it. */
@@ -176,7 +177,8 @@ function servedOf(ledger: Ledger, runs: readonly ClaimRun[]): readonly Served[] 
 export function labelPool(row: EntityRow, { poolPer }: ClaimRun): Limit | null {
   if (!poolPer) return null
   const value = [row.label0, row.label1, row.label2, row.label3][poolPer.position]
-  return value === null || value === undefined ? null : { name: `${poolPer.name}/${value}`, ceiling: poolPer.ceiling }
+  if (value === null || value === undefined) return null
+  return { name: `${poolPer.name}/${value}`, ceiling: ceilingOf(poolPer, value) }
 }
 
 /** What is left of a pool after what this claim is about to take. */

@@ -62,7 +62,8 @@ function existingOf(ledger: Ledger, source: number, children: readonly ChildBirt
   return new Map(rows.map((values) => rowOf(values)).map((row) => [row.ordinal!, row]))
 }
 
-function appear(
+/** A child that is seen from now on. */
+export function appear(
   ledger: Ledger,
   nursery: Nursery,
   source: number,

@@ -57,7 +57,7 @@ const none: ReadonlySet<Move> = new Set()
 
 /** What a worker's `done` usually is: nothing but state, wait and proof. */
 function isUniform(move: Move): boolean {
-  return move.by === 'lease' && move.data === null && isPlainMove(move)
+  return move.by === 'lease' && move.data === null && !move.sums && move.children.length === 0 && isPlainMove(move)
 }
 
 /** A move that can change what another one of the same commit is judged by. */

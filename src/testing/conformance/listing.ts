@@ -75,6 +75,31 @@ export function listing(tell: Tell): void {
     assert.deepEqual(await paged(story, { upTo: ids[3]!, limit: 2 }), { ids: ids.slice(0, 4), pages: 2 })
   })
 
+  tell('what some entities have spawned is listed by (source, ordinal), whoever was first', async (story) => {
+    const [late, early] = await story.createMany(2)
+    const spawn = async (source: typeof late, count: number) =>
+      story.saved(aMove(source!, { children: someChildren(source!.id, count), spawned: count }))
+    await spawn(early, 3)
+    await spawn(late, 2)
+    const sources = [early!.id, late!.id, 99_999]
+    const page = (limit: number, after: { source: number; ordinal: number } | null, more: Partial<Filter> = {}) =>
+      story.store.list({ limit, spawnedBy: { sources, after }, ...more })
+    const places = ({ entities }: { entities: readonly { source: number | null; ordinal: number | null }[] }) =>
+      entities.map(({ source, ordinal }) => [source, ordinal])
+    const all = [...[0, 1].map((ordinal) => [late!.id, ordinal]), ...[0, 1, 2].map((ordinal) => [early!.id, ordinal])]
+    const whole = await page(10, null)
+    assert.deepEqual(places(whole), all)
+    assert.equal(whole.next, null)
+    const first = await page(3, null)
+    assert.deepEqual(places(first), all.slice(0, 3))
+    assert.notEqual(first.next, null, 'there is more')
+    const { source, ordinal } = first.entities.at(-1)!
+    assert.deepEqual(places(await page(3, { source: source!, ordinal: ordinal! })), all.slice(3))
+    assert.deepEqual(places(await page(10, null, { parent: late!.id })), all.slice(0, 2))
+    assert.deepEqual(places(await page(10, null, { states: ['nowhere'] })), [])
+    assert.deepEqual((await story.store.list({ limit: 5, spawnedBy: { sources: [], after: null } })).entities, [])
+  })
+
   tell('filters: machine, version, state, settled', async (story) => {
     const parcel = await story.create()
     const packed = await story.create({ state: 'packed' })

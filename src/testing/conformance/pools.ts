@@ -170,6 +170,19 @@ export function pools(tell: Tell): void {
     )
   })
 
+  tell('a pool per label may have another ceiling for some values', async (story) => {
+    for (const collection of ['maps', 'maps', 'maps', 'books', 'books', 'plays'])
+      await story.create({ labels: [collection, null] })
+    const worker = await story.register()
+    const run = { poolPer: { position: 0, name: 'per', ceiling: 1, ceilings: { maps: 2, plays: 0 } } }
+    const values = async () => (await story.claim(worker, 10, run)).map((entity) => entity.labels[0])
+    assert.deepEqual(await values(), ['maps', 'maps', 'books'])
+    assert.deepEqual(await values(), [], 'those that were put aside are judged by the same ceilings')
+    const raised = { poolPer: { ...run.poolPer, ceilings: { maps: 3, plays: 1 } } }
+    const more = (await story.claim(worker, 10, raised)).map((entity) => entity.labels[0])
+    assert.deepEqual(more.sort(), ['maps', 'plays'], 'and anew when the ceilings have changed')
+  })
+
   tell('both pools of a run bind', async (story) => {
     for (const collection of ['maps', 'maps', 'books', 'plays']) await story.create({ labels: [collection, null] })
     const run = { pool: presses, poolPer: { position: 0, name: 'per', ceiling: 1 } }

@@ -96,6 +96,10 @@ export interface WorkloadRules {
   readonly joins: ReadonlySet<string>
   /** Edges that no entity ever takes, as `machine edge`: failures of those who do nothing wrong. */
   readonly never: ReadonlySet<string>
+  /** Edges that moves ask for in nobody's name, as `machine edge`. */
+  readonly asked?: ReadonlySet<string>
+  /** Where it is not what the machine's policy says. */
+  readonly attemptsMax?: (known: Known) => number | undefined
   /** The most that may be taken of a pool. */
   readonly pools: Readonly<Record<string, number>>
   /** What an entity takes of a pool for as long as it is in one of these states. */

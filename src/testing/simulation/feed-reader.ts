@@ -130,6 +130,7 @@ export class FeedReader {
       this.#fanOut(known, move, born.get(known) ?? [])
       born.delete(known)
       for (const lane of move.opens) model.opened.add(`${move.id}/${lane}`)
+      for (const lane of move.shuts) model.opened.delete(`${move.id}/${lane}`)
     }
     const edges = record.hops.map(({ transition, from, to }) =>
       known.machine.edges.find((edge) => edge.name === transition && edge.from === from && edge.to === to),

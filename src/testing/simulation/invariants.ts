@@ -2,7 +2,7 @@ import type { Entity } from '../../entity.ts'
 import { stops } from '../../hold.ts'
 import { claimPlan, edgesFrom, isFinal, isSettled, policyOf } from '../../machine.ts'
 import type { Move } from '../../store.ts'
-import type { Cause } from '../../transition.ts'
+import type { Cause, Edge } from '../../transition.ts'
 import type {
   ClaimFact,
   FanOutFact,
@@ -162,7 +162,9 @@ export const invariants: readonly Invariant[] = [
       if (settled && request === null && owner !== null) return `Worker ${owner} has it although it is ${row.state}.`
       if (settled && request === null && wait.for !== 'nothing' && wait.for !== 'purge')
         return `It is ${row.state} and waits for ${wait.for}.`
-      if (request !== null && isFinal(known.machine, row.state))
+      // What leads back to the same state (a message that is sent) may be asked for also there.
+      const isStaying = ({ name, from, to }: Edge) => name === request?.edge && from === row.state && to === from
+      if (request !== null && isFinal(known.machine, row.state) && !known.machine.edges.some(isStaying))
         return `It is ${row.state}, which is final, and ${request.edge} is asked for.`
       return null
     },
@@ -266,7 +268,8 @@ export const invariants: readonly Invariant[] = [
       for (const edge of edges) {
         if (edge?.on === 'retry') known.retries += 1
         else if (edge && isProgress.has(edge.on)) known.retries = 0
-        const { attemptsMax } = policyOf(known.machine, edge && claimPlan(known.machine, edge.from)?.processor)
+        const policy = policyOf(known.machine, edge && claimPlan(known.machine, edge.from)?.processor)
+        const attemptsMax = rules.attemptsMax?.(known) ?? policy.attemptsMax
         if (known.retries >= attemptsMax)
           return `It is tried again for the ${known.retries}th time; ${attemptsMax} attempts were allowed.`
       }
@@ -325,8 +328,11 @@ export const invariants: readonly Invariant[] = [
   {
     name: 'G15 audit',
     sentence: 'What a person did says who, in which role, why, and by which request.',
-    move({ record, edges }) {
+    move({ record, known, edges, rules }) {
       if (record.cause === 'respawn' || !edges.some((edge) => edge?.on === 'action')) return null
+      const [edge] = edges
+      if (edge && rules.asked?.has(`${known.machine.name} ${edge.name}`) && known.row.request?.actor === null)
+        return null
       const { actor, role, reason, requestId } = record
       const missing = Object.entries({ actor, role, reason, requestId })
         .filter(([, value]) => value === null)
@@ -385,15 +391,17 @@ export type Kind = Exclude<keyof Invariant, 'name' | 'sentence'>
 export type FactOf<K extends Kind> = Parameters<NonNullable<Invariant[K]>>[0]
 
 /** Asked for many thousand times a second: sorted once. */
-export const invariantsOf: Readonly<Record<Kind, readonly Invariant[]>> = {
-  move: invariants.filter(({ move }) => move),
-  fanOut: invariants.filter(({ fanOut }) => fanOut),
-  claim: invariants.filter(({ claim }) => claim),
-  row: invariants.filter(({ row }) => row),
-  lane: invariants.filter(({ lane }) => lane),
-  verdict: invariants.filter(({ verdict }) => verdict),
-  wait: invariants.filter(({ wait }) => wait),
-  hold: invariants.filter(({ hold }) => hold),
-  time: invariants.filter(({ time }) => time),
-  pool: invariants.filter(({ pool }) => pool),
+export function byKind(all: readonly Invariant[]): Readonly<Record<Kind, readonly Invariant[]>> {
+  return {
+    move: all.filter(({ move }) => move),
+    fanOut: all.filter(({ fanOut }) => fanOut),
+    claim: all.filter(({ claim }) => claim),
+    row: all.filter(({ row }) => row),
+    lane: all.filter(({ lane }) => lane),
+    verdict: all.filter(({ verdict }) => verdict),
+    wait: all.filter(({ wait }) => wait),
+    hold: all.filter(({ hold }) => hold),
+    time: all.filter(({ time }) => time),
+    pool: all.filter(({ pool }) => pool),
+  }
 }

@@ -1,5 +1,4 @@
-import type { FactOf, Kind } from './invariants.ts'
-import { invariantsOf } from './invariants.ts'
+import { byKind, type FactOf, type Invariant, invariants, type Kind } from './invariants.ts'
 import type { Known } from './model.ts'
 
 export type Complain = (invariant: string, message: string) => void
@@ -7,14 +6,17 @@ export type Complain = (invariant: string, message: string) => void
 /** Holds every fact against the invariants that speak of its kind. */
 export class Judge {
   readonly complain: Complain
+  readonly #invariants: Readonly<Record<Kind, readonly Invariant[]>>
 
-  constructor(complain: Complain) {
+  /** `more` are those of a workload, beside the engine's. */
+  constructor(complain: Complain, more: readonly Invariant[] = []) {
     this.complain = complain
+    this.#invariants = byKind([...invariants, ...more])
   }
 
   /** `name` says whom the fact is about, if somebody must be told. */
   check<K extends Kind>(kind: K, fact: FactOf<K>, name: () => string): void {
-    for (const invariant of invariantsOf[kind]) {
+    for (const invariant of this.#invariants[kind]) {
       const complaint = (invariant[kind] as (fact: FactOf<K>) => string | null)(fact)
       if (complaint !== null) this.complain(invariant.name, `${name()}: ${complaint}`)
     }

@@ -15,11 +15,11 @@ import type {
 } from '../../store.ts'
 import { type Call, Calls, movesOf, type Verb } from './calls.ts'
 import { Comparison } from './comparison.ts'
-import type { WorkloadRules } from './facts.ts'
 import { FeedReader } from './feed-reader.ts'
 import { gistOf } from './gist.ts'
 import { type Complain, Judge, nameOf } from './judge.ts'
 import { type Known, Model } from './model.ts'
+import type { Workload } from './workload/index.ts'
 import type { Owner, World } from './world.ts'
 
 /** Stands at the store's door: sees what goes in and what comes out, and has everything compared after every change. */
@@ -39,10 +39,16 @@ export class Observer {
   claims = 0
   longestWaitMs = 0
 
-  constructor(world: World, store: Store, machines: readonly Machine[], rules: WorkloadRules, complain: Complain) {
+  constructor(
+    world: World,
+    store: Store,
+    machines: readonly Machine[],
+    { rules, invariants }: Pick<Workload, 'rules' | 'invariants'>,
+    complain: Complain,
+  ) {
     this.#world = world
     this.#store = store
-    this.#judge = new Judge(complain)
+    this.#judge = new Judge(complain, invariants)
     this.model = new Model(machines)
     this.#comparison = new Comparison(store, this.model, this.#judge, rules)
     this.#feed = new FeedReader(world, store, this.model, this.#calls, this.#comparison, this.#judge, rules)

@@ -6,6 +6,7 @@ import type { Fleet } from './fleet.ts'
 import type { Complain } from './judge.ts'
 import type { Known } from './model.ts'
 import type { Observer } from './observer.ts'
+import type { Workload } from './workload/index.ts'
 import type { World } from './world.ts'
 
 /** What somebody asked for, and what became of it as far as he knows. */
@@ -22,15 +23,17 @@ export class Operator {
   readonly #faults: Faults
   readonly #fleet: Fleet
   readonly #observer: Observer
+  readonly #workload: Workload
   readonly #complain: Complain
   readonly #asked: Asked[] = []
   #holds: Hold[] = []
 
-  constructor(world: World, faults: Faults, fleet: Fleet, observer: Observer, complain: Complain) {
+  constructor(world: World, faults: Faults, fleet: Fleet, observer: Observer, workload: Workload, complain: Complain) {
     this.#world = world
     this.#faults = faults
     this.#fleet = fleet
     this.#observer = observer
+    this.#workload = workload
     this.#complain = complain
   }
 
@@ -122,7 +125,7 @@ export class Operator {
     // Mostly what could be done, now and then what cannot.
     const edge =
       open.length > 0 && random.chance(0.9) ? random.pick(open) : actions.length > 0 ? random.pick(actions) : null
-    if (!edge) return
+    if (!edge || !this.#workload.allows(known, edge.action)) return
     this.#faults.count('act')
     const requestId = `request ${this.#asked.length + 1}`
     const asked: Asked = {
@@ -199,7 +202,7 @@ export class Operator {
     const known = this.#someone()
     if (!host || !known) return
     const edge = known.machine.edges.find(({ on }) => on === 'action')
-    if (!edge) return
+    if (!edge || !this.#workload.allows(known, edge.action)) return
     this.#faults.count('walk')
     const filter: { machine: string; parent?: EntityId } = { machine: known.machine.name }
     if (known.parent !== null) filter.parent = known.parent

@@ -3,7 +3,6 @@ import { Engine, type EngineOptions } from '../../engine/engine.ts'
 import { walkMachine } from '../../engine/walk.ts'
 import type { Implementation } from '../../implementation.ts'
 import type { Limits } from '../../limits.ts'
-import type { Machine } from '../../machine.ts'
 import { type MemoryStoreOptions, memoryStore } from '../../store/memory/index.ts'
 import type { Store } from '../../store.ts'
 import { drawRates, type FaultName, type FaultRates, Faults } from './faults.ts'
@@ -16,7 +15,7 @@ import { ProcessClock } from './process-clock.ts'
 import { QuietPhase } from './quiet-phase.ts'
 import { Submitter } from './submitter.ts'
 import { Violation } from './violation.ts'
-import { implementations, rules, machines as workloadMachines } from './workload/index.ts'
+import { engineWorkload, type OpenWorkload, type Workload } from './workload/index.ts'
 import { type Owner, World } from './world.ts'
 
 export interface SimulationOptions {
@@ -29,6 +28,8 @@ export interface SimulationOptions {
   readonly store?: (options: MemoryStoreOptions) => Store
   /** An engine to try. */
   readonly engine?: (options: EngineOptions) => Engine
+  /** What it runs. Default: machines that together use everything the engine has. */
+  readonly workload?: OpenWorkload
   /** What the engines log goes into the trace. */
   readonly verbose?: boolean
 }
@@ -78,6 +79,7 @@ class Simulation {
   readonly #world: World
   readonly #faults: Faults
   readonly #outside: Owner = { name: 'world', status: 'up', parked: [] }
+  readonly #workload: Workload
   readonly #storeClock: ProcessClock
   readonly #store: Store
   readonly #observer: Observer
@@ -93,6 +95,7 @@ class Simulation {
     const world = this.#world
     const complain = (invariant: string, message: string) => this.#complain(invariant, message)
     this.#faults = new Faults(world.random, options.rates ?? drawRates(world.random))
+    this.#workload = (options.workload ?? engineWorkload)({ random: world.random, complain })
     this.#storeClock = new ProcessClock(world, this.#outside, true)
     this.#ledger = new Ledger(complain)
     this.#store = (options.store ?? memoryStore)({
@@ -100,10 +103,16 @@ class Simulation {
       limits: simulationLimits,
       yields: () => this.#yields(),
     })
-    this.#observer = new Observer(world, this.#store, machines, rules, complain)
+    this.#observer = new Observer(
+      world,
+      this.#store,
+      [...this.#workload.machines, walkMachine],
+      this.#workload,
+      complain,
+    )
     this.#fleet = new Fleet(this.#fleetParts(), world.random.between(2, 4))
-    this.#operator = new Operator(world, this.#faults, this.#fleet, this.#observer, complain)
-    this.#submitter = new Submitter(world, this.#fleet, this.#observer, complain)
+    this.#operator = new Operator(world, this.#faults, this.#fleet, this.#observer, this.#workload, complain)
+    this.#submitter = new Submitter(world, this.#fleet, this.#observer, this.#workload, complain)
   }
 
   async run(): Promise<SimulationResult> {
@@ -147,7 +156,8 @@ class Simulation {
   }
 
   #implementations(host: Host): readonly Implementation[] {
-    return implementations({
+    return this.#workload.implementations({
+      name: host.name,
       clock: host.clock,
       random: this.#world.random,
       faults: this.#faults,
@@ -163,6 +173,7 @@ class Simulation {
   #disturb(): false {
     const { random } = this.#world
     const { rates } = this.#faults
+    const { submitChance } = this.#workload
     let drawn = random.next()
     const happens = (rate: number): boolean => {
       const does = drawn >= 0 && drawn < rate
@@ -242,6 +253,7 @@ class Simulation {
     await this.#observer.lookAtAll()
     this.#operator.check()
     this.#submitter.check()
+    this.#workload.check(this.#observer.model, (invariant, message) => this.#complain(invariant, message))
   }
 
   #isBroken(): boolean {
@@ -251,7 +263,9 @@ class Simulation {
   /** The first complaint counts: what follows may follow from it. */
   #complain(invariant: string, message: string): void {
     const { seed, steps } = this.#options
-    this.#violation ??= new Violation(seed, this.#world.steps, steps, invariant, message, this.#world.trace.lines())
+    const { name } = this.#workload
+    const replay = `${name === 'engine' ? '' : `--family ${name} `}--from ${seed} --seeds 1 --steps ${steps}`
+    this.#violation ??= new Violation(seed, this.#world.steps, replay, invariant, message, this.#world.trace.lines())
   }
 
   #result(): SimulationResult {
@@ -270,12 +284,6 @@ class Simulation {
     }
   }
 }
-
-/** One submission in so many steps: enough that there is always work, few enough that most of it ends. */
-const submitChance = 1 / 60
-
-/** The workload's, and the walk that every engine brings along. */
-const machines: readonly Machine[] = [...workloadMachines, walkMachine]
 
 function traceLog(world: World): Logger {
   return pino(

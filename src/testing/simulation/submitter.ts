@@ -2,7 +2,7 @@ import type { EntityId } from '../../entity.ts'
 import type { Fleet } from './fleet.ts'
 import type { Complain } from './judge.ts'
 import type { Observer } from './observer.ts'
-import { drawWish, type Wish } from './workload/index.ts'
+import type { Wish, Workload } from './workload/index.ts'
 import type { World } from './world.ts'
 
 interface Submission {
@@ -18,13 +18,15 @@ export class Submitter {
   readonly #fleet: Fleet
   readonly #observer: Observer
   readonly #complain: Complain
+  readonly #workload: Workload
   readonly #submissions: Submission[] = []
 
-  constructor(world: World, fleet: Fleet, observer: Observer, complain: Complain) {
+  constructor(world: World, fleet: Fleet, observer: Observer, workload: Workload, complain: Complain) {
     this.#world = world
     this.#fleet = fleet
     this.#observer = observer
     this.#complain = complain
+    this.#workload = workload
   }
 
   get submitted(): number {
@@ -34,7 +36,7 @@ export class Submitter {
   submit(): void {
     const { random } = this.#world
     const key = random.chance(0.6) ? `key ${this.#submissions.length}` : null
-    const submission: Submission = { wish: drawWish(random), key, ids: new Set() }
+    const submission: Submission = { wish: this.#workload.drawWish(random), key, ids: new Set() }
     this.#submissions.push(submission)
     // Two at once with one key: the same entity must come of it.
     for (let times = key !== null && random.chance(0.3) ? 2 : 1; times > 0; times--) this.#send(submission)
@@ -58,15 +60,13 @@ export class Submitter {
   }
 
   #send({ wish, key, ids }: Submission): void {
-    const { machine, data, ...options } = wish
-    this.#fleet
-      .serving()
-      ?.engine.control.submit(machine, data, { ...options, ...(key === null ? {} : { key }) })
-      .then(
-        ({ id }) => ids.add(id),
-        () => {
-          // Not answered: whoever has a key will ask again.
-        },
-      )
+    const host = this.#fleet.serving()
+    if (!host) return
+    this.#workload.send(host.engine.control, wish, key).then(
+      ({ id }) => ids.add(id),
+      () => {
+        // Not answered: whoever has a key will ask again.
+      },
+    )
   }
 }

@@ -5,10 +5,15 @@ export class Violation extends Error {
   readonly invariant: string
   readonly trace: readonly string[]
 
-  constructor(seed: number, step: number, steps: number, invariant: string, message: string, trace: readonly string[]) {
-    super(
-      `seed ${seed}, step ${step}: ${invariant}: ${message} Replay: npm run simulate -- --from ${seed} --seeds 1 --steps ${steps} --trace`,
-    )
+  constructor(
+    seed: number,
+    step: number,
+    replay: string,
+    invariant: string,
+    message: string,
+    trace: readonly string[],
+  ) {
+    super(`seed ${seed}, step ${step}: ${invariant}: ${message} Replay: npm run simulate -- ${replay} --trace`)
     this.name = 'Violation'
     this.seed = seed
     this.step = step

@@ -6,10 +6,12 @@ import { answer, batch, batches, piece, survey } from './batches.ts'
 import { alarm, diskPool, flaky, guarded, innocent, poison, poller, pooled, relay, singles } from './singles.ts'
 import type { Stage } from './stage.ts'
 import { train, trains, wagon } from './trains.ts'
+import { submitWish, type Wish, type Workload } from './workload.ts'
 
 export type { Stage } from './stage.ts'
+export type { OpenWorkload, Wish, Workload, WorkloadParts } from './workload.ts'
 
-export const machines: readonly Machine[] = [
+const machines: readonly Machine[] = [
   innocent,
   poison,
   relay,
@@ -27,13 +29,13 @@ export const machines: readonly Machine[] = [
 ] as readonly Machine[]
 
 /** Machines that together use everything the engine has, and what one may expect of them. */
-export function implementations(stage: Stage): readonly Implementation[] {
+function implementations(stage: Stage): readonly Implementation[] {
   return [...singles(stage), ...batches(stage), ...trains(stage)]
 }
 
 const countOf = (data: unknown): number => (data as { count: number }).count
 
-export const rules: WorkloadRules = {
+const rules: WorkloadRules = {
   fanOuts: {
     'batch expand': countOf,
     'survey ask': countOf,
@@ -57,17 +59,9 @@ export const rules: WorkloadRules = {
   ],
 }
 
-export interface Wish {
-  readonly machine: string
-  readonly data: unknown
-  readonly state?: string
-  readonly priority?: number
-}
-
 const collections = ['a', 'b', 'c'] as const
 
-/** Something that somebody might submit. */
-export function drawWish(random: Random): Wish {
+function drawWish(random: Random): Wish {
   const machine = random.weighted({
     innocent: 8,
     relay: 5,
@@ -110,5 +104,21 @@ function drawData(machine: string, random: Random): Pick<Wish, 'data' | 'state'>
       return { data: null }
     default:
       return { data: { collection } }
+  }
+}
+
+/** What a simulation runs unless it is told otherwise. */
+export function engineWorkload(): Workload {
+  return {
+    name: 'engine',
+    machines,
+    rules,
+    invariants: [],
+    submitChance: 1 / 60,
+    implementations,
+    drawWish,
+    send: submitWish,
+    allows: () => true,
+    check() {},
   }
 }

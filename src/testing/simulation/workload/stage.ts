@@ -7,6 +7,8 @@ import type { Random } from '../random.ts'
 
 /** What the processors of one simulated process play on. */
 export interface Stage {
+  /** Of the process, as `p` with its place and the number of its life. */
+  readonly name: string
   readonly clock: Clock
   readonly random: Random
   readonly faults: Faults

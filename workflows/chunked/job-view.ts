@@ -1,0 +1,174 @@
+import { type Control, type Detail, type Explanation, SluiceError } from 'sluice'
+import type { ChunkData } from './chunk-data.ts'
+import { chunkedChunk } from './chunk-machine.ts'
+import type { Attachment, JobData } from './job-data.ts'
+import { chunkedJob } from './job-machine.ts'
+import { etaOf, percentOf, type StepProgress, stepProgress } from './job-progress.ts'
+
+/** A job as people see it. */
+export interface JobView {
+  readonly id: number
+  readonly definition: string
+  readonly version: number
+  readonly state: string
+  readonly generation: number
+  readonly parameters: unknown
+  readonly attachments: readonly Attachment[]
+  readonly startedBy: string | null
+  readonly createTime: number
+  readonly startTime: number | null
+  readonly endTime: number | null
+  readonly currentStep: string | null
+  readonly percent: number
+  readonly etaMs: number | null
+  readonly chunks: { readonly total: number; readonly settled: number; readonly failed: number }
+  readonly records: number
+  readonly recordsPerSecond: number | null
+  /** Attempts that ended in an error, and errors that steps got over. */
+  readonly errorCount: number
+  readonly warningCount: number
+  readonly errorMessage: string | null
+  /** Failed chunks by reason. */
+  readonly reasons: Readonly<Record<string, number>>
+  readonly steps: readonly StepProgress[]
+  readonly report: unknown
+  readonly rerun: Readonly<Record<string, number>> | null
+  readonly handler: JobData['handler']
+  /** Why it is where it is. */
+  readonly sentence: string
+  readonly purged: boolean
+}
+
+/** The entity, if it is a job: anything else has no such view. */
+export async function jobOf(control: Control, id: number): Promise<Detail> {
+  const detail = await control.get(id)
+  if (detail.machine === chunkedJob.name) return detail
+  throw new SluiceError('not_found', `Entity ${id} is no job; it is of machine ${detail.machine}.`, { id })
+}
+
+export async function jobView(control: Control, id: number, now: number): Promise<JobView> {
+  const [detail, progress] = await Promise.all([jobOf(control, id), control.progress(id)])
+  const explanation: Explanation | null = detail.purged ? null : await control.explain(id)
+  const data = detail.data as JobData
+  const { definition, version, parameters, attachments, startTime, endTime, currentStep, errorMessage } = data
+  const steps = stepProgress(data, progress.lanes, detail.settled, now)
+  const sum = (name: 'total' | 'settled' | 'failed' | 'records' | 'errors' | 'warnings') =>
+    steps.reduce((all, step) => all + step[name], 0)
+  // The reducer reads what others have processed: it processes nothing anew.
+  const records = steps.filter(({ kind }) => kind === 'step').reduce((all, step) => all + step.records, 0)
+  const elapsedMs = startTime === null ? 0 : (endTime ?? now) - startTime
+  return {
+    id,
+    definition,
+    version,
+    state: detail.state,
+    generation: detail.generation,
+    parameters,
+    attachments,
+    startedBy: detail.createdBy,
+    createTime: detail.createdAt,
+    startTime,
+    endTime,
+    currentStep,
+    percent: percentOf(steps, detail.state === 'completed'),
+    etaMs: detail.settled ? 0 : etaOf(steps),
+    chunks: { total: sum('total'), settled: sum('settled'), failed: sum('failed') },
+    records,
+    recordsPerSecond: records === 0 || elapsedMs <= 0 ? null : (records * 1_000) / elapsedMs,
+    errorCount: sum('errors') + (progress.sums.recovered ?? 0),
+    warningCount: sum('warnings'),
+    errorMessage,
+    reasons: progress.reasons,
+    steps,
+    report: data.report ?? null,
+    rerun: data.rerun,
+    handler: data.handler,
+    sentence: explanation?.sentence ?? `Job ${id} was removed by retention; this is what is left of it.`,
+    purged: detail.purged,
+  }
+}
+
+/** A chunk as people see it. */
+export interface ChunkView {
+  readonly id: number
+  readonly step: string
+  readonly state: string
+  readonly kind: 'chunk' | 'REDUCER'
+  readonly source: number | null
+  readonly sequence: number | null
+  readonly data: unknown
+  readonly nextPollTimestamp: number | null
+  readonly pollAttempts: number
+  readonly errorCount: number
+  readonly errorMessage: string | null
+  readonly reason: string | null
+  readonly warnings: readonly string[]
+  readonly createTime: number
+  readonly changedAt: number
+}
+
+export interface ChunkFilter {
+  readonly step?: string
+  readonly states?: readonly string[]
+  readonly after?: number
+  readonly limit?: number
+}
+
+export interface ChunkPage {
+  readonly chunks: readonly ChunkView[]
+  readonly next: number | null
+}
+
+export async function chunksOf(control: Control, id: number, filter: ChunkFilter = {}): Promise<ChunkPage> {
+  await jobOf(control, id)
+  const { step, states, after, limit = 100 } = filter
+  const page = await control.list({
+    parent: id,
+    machine: chunkedChunk.name,
+    limit,
+    ...(step === undefined ? {} : { lane: step }),
+    ...(states === undefined ? {} : { states }),
+    ...(after === undefined ? {} : { after }),
+  })
+  return { chunks: page.entities.map(chunkView), next: page.next }
+}
+
+/** Chunks with warnings are found by a label: a job may have a million others. */
+export async function warningsOf(
+  control: Control,
+  id: number,
+  page: Pick<ChunkFilter, 'after' | 'limit'> = {},
+): Promise<ChunkPage> {
+  await jobOf(control, id)
+  const { after, limit = 100 } = page
+  const found = await control.list({
+    machine: chunkedChunk.name,
+    label: { name: 'warned', value: String(id) },
+    limit,
+    ...(after === undefined ? {} : { after }),
+  })
+  return { chunks: found.entities.map(chunkView), next: found.next }
+}
+
+type Listed = Awaited<ReturnType<Control['list']>>['entities'][number]
+
+function chunkView(entity: Listed): ChunkView {
+  const data = entity.data as ChunkData
+  return {
+    id: entity.id,
+    step: entity.lane,
+    state: entity.shown,
+    kind: data.kind ?? 'chunk',
+    source: entity.source,
+    sequence: entity.ordinal,
+    data: data.data,
+    nextPollTimestamp: data.nextPollTimestamp,
+    pollAttempts: data.pollAttempts,
+    errorCount: data.errorCount,
+    errorMessage: data.errorMessage ?? null,
+    reason: entity.reason,
+    warnings: data.warnings ?? [],
+    createTime: entity.createdAt,
+    changedAt: entity.changedAt,
+  }
+}
