@@ -8,7 +8,7 @@ import type { Decision } from '../path.ts'
 import type { Actor, Move } from '../store.ts'
 import type { Edge } from '../transition.ts'
 import { childrenOf, jsonText } from './births.ts'
-import { moveOf } from './moves.ts'
+import { followUp, moveOf } from './moves.ts'
 import type { Services } from './services.ts'
 import { tell } from './telling.ts'
 
@@ -147,15 +147,19 @@ function actionMove(
       { id: entity.id, action },
     )
   }
-  const request: Request | null = decision.request && {
-    edge: decision.request.name,
-    actor: actor.actor,
-    role: actor.role,
-    reason: actor.reason,
-    requestId: actor.requestId,
-    input: input === null || input === undefined ? null : jsonText(input, 'The input', limits),
-    read: null,
-  }
+  const request: Request | null =
+    decision.request &&
+    (hop
+      ? followUp(decision.request)
+      : {
+          edge: decision.request.name,
+          actor: actor.actor,
+          role: actor.role,
+          reason: actor.reason,
+          requestId: actor.requestId,
+          input: input === null || input === undefined ? null : jsonText(input, 'The input', limits),
+          read: null,
+        })
   // Reopened, it counts anew, and finds the children of the generation before.
   const spawned = decision.generation === entity.generation ? entity.spawned : 0
   const children = childrenOf(registry, entity, decision.change.spawn, spawned, facts.now, limits)

@@ -100,7 +100,10 @@ export class Engine {
   /** Whoever waits for a time that we know of is not left to the poll. */
   #expect(wait: { readonly for: string; readonly at?: number | null } | null): void {
     const at = wait?.at
-    if (typeof at === 'number' && at > this.#services.store.time()) this.#sweeper.expect(at)
+    if (typeof at !== 'number') return
+    if (at > this.#services.store.time()) this.#sweeper.expect(at)
+    // It was to come when the move was written, and has passed meanwhile: nobody else will be told.
+    else if (wait?.for === 'run') this.#worker.look()
   }
 }
 

@@ -13,7 +13,7 @@ import { unstated } from './actions.ts'
 import { childrenOf } from './births.ts'
 import { ProcessorContext } from './context.ts'
 import { decideSafely } from './deciding.ts'
-import { afterMove, asideOf, moveOf, withClaimHops } from './moves.ts'
+import { afterMove, asideOf, followUp, moveOf, withClaimHops } from './moves.ts'
 import { occurrenceOf, outcomeOf, runInOrder, spent } from './outcomes.ts'
 import type { Run } from './registry.ts'
 import type { Running } from './running.ts'
@@ -434,11 +434,6 @@ interface MoveParts {
   readonly holds: readonly number[] | null
   /** The run goes on: only what its earlier processors have spawned is written. */
   readonly settling?: ProcessorContext | null
-}
-
-/** What the move itself asks for runs in nobody's name. */
-function followUp({ name }: Edge): Request {
-  return { edge: name, actor: null, role: null, reason: null, requestId: null, input: null, read: null }
 }
 
 function isLimited(policy: Policy): boolean {

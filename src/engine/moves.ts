@@ -6,6 +6,7 @@ import type { Sums } from '../outcome.ts'
 import type { Decision } from '../path.ts'
 import { spawnedAfter } from '../spawned.ts'
 import { type Actor, type ChildBirth, type Move, nobody } from '../store.ts'
+import type { Edge } from '../transition.ts'
 import { checkData, checkLabels, checkPriority, dataText } from './births.ts'
 
 /** What a move has besides its decision. */
@@ -65,7 +66,10 @@ export function moveOf(
     // Undefined leaves a field as it is. All moves have one shape: the engine makes a hundred thousand of them a second.
     // A request is answered by the move that its edge makes; a retry without an edge runs it again.
     request: options.request !== undefined ? options.request : ends(entity.request) ? null : undefined,
-    checkpoint: ends(entity.checkpoint) || (moved && options.staging === 'publish') ? null : undefined,
+    checkpoint:
+      !keepsCursor(machine, entity, decision) && (ends(entity.checkpoint) || (moved && options.staging === 'publish'))
+        ? null
+        : undefined,
     progress: ends(entity.progress) ? null : undefined,
     reason: decision.reason === undefined ? undefined : cut(decision.reason, limits),
     sums: change.sums ? checkSums(change.sums) : undefined,
@@ -87,6 +91,18 @@ export function moveOf(
 }
 
 const none: readonly never[] = []
+
+/** The same work is taken up again, by whatever states that leads through: it goes on where its last checkpoint was. */
+function keepsCursor(machine: Machine, { state, request }: Entity, { cause, state: next }: Decision): boolean {
+  if ((cause !== 'retry' && cause !== 'poll') || request !== null) return false
+  const processor = claimPlan(machine, state)?.processor ?? null
+  return processor !== null && claimPlan(machine, next)?.processor === processor
+}
+
+/** What a move itself asks for runs in nobody's name. */
+export function followUp({ name }: Edge): Request {
+  return { edge: name, actor: null, role: null, reason: null, requestId: null, input: null, read: null }
+}
 
 /** What is the same as before need not be written again. */
 function changedText(entity: Entity, text: string): string | null {

@@ -82,10 +82,11 @@ export class Sweeper {
     this.#sweeping = false
     if (this.#state !== 'sweeping') return
     if (this.#again) this.look()
-    else
-      this.#sleepUntil(
-        Math.min(next ?? Number.POSITIVE_INFINITY, store.time() + limits.pollMs * (0.75 + clock.random() / 2)),
-      )
+    else {
+      const pollAt = store.time() + limits.pollMs * (0.75 + clock.random() / 2)
+      // What was announced while the store was asked is not in its answer.
+      this.#sleepUntil(Math.min(next ?? pollAt, pollAt, this.#wakeAt))
+    }
   }
 
   #sleepUntil(at: number): void {

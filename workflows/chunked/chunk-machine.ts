@@ -43,6 +43,15 @@ export const chunkedChunk = defineMachine({
       assign: 'recordFailure',
       purpose: 'On unrecoverable or too many errors',
     },
+    rerun_gated: {
+      from: 'failed',
+      to: 'gate_waiting',
+      on: 'action',
+      action: 'rerun',
+      when: ['MayBeRerun', 'IsGated'],
+      assign: 'forgetFailure',
+      purpose: 'Try a failed chunk of a gated step again, when the steps before it are complete again',
+    },
     rerun: {
       from: 'failed',
       to: 'ready',
@@ -57,6 +66,7 @@ export const chunkedChunk = defineMachine({
     recordError: 'Count the error and keep its message',
     recordFailure: 'Count the error and keep why it failed',
     forgetFailure: 'Begin anew, with the errors so far counted',
+    IsGated: 'Its step is gated',
     MayBeRerun: 'Only its job runs a chunk again; a reducer when all chunks before it are complete',
   },
   policies: {

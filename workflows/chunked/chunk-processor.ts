@@ -17,7 +17,7 @@ import { type JobAtHand, JobsAtHand } from './jobs-at-hand.ts'
 import { isOutcome, type StepOutcome } from './outcome.ts'
 import { reduce } from './reduction.ts'
 import type { ChunkedLimits } from './settings.ts'
-import { ChunkSink } from './sink.ts'
+import { ChunkSink, type Saved } from './sink.ts'
 import type { Polling, StepDetails, StepSettings } from './step.ts'
 
 export interface ChunkParts {
@@ -73,7 +73,7 @@ function runStep(
   step: KnownStep,
   job: JobAtHand,
 ): Outcome | Promise<Outcome> {
-  const sink = new ChunkSink(context, known, step, parts.limits)
+  const sink = new ChunkSink(context, known, step, parts.limits, context.cursor as Saved | null)
   const details = new Details(context, job, sink, parts.attachments)
   let returned: unknown
   try {
@@ -249,7 +249,7 @@ class Details implements StepDetails {
   }
 
   get cursor() {
-    return this.#context.cursor
+    return (this.#context.cursor as Saved | null)?.cursor ?? null
   }
 
   get now() {
@@ -263,7 +263,8 @@ class Details implements StepDetails {
   get checkpoint() {
     return async (cursor: unknown) => {
       await this.#sink.flush()
-      await this.#context.checkpoint(cursor)
+      const saved: Saved = { cursor: cursor ?? null, kept: this.#sink.kept }
+      await this.#context.checkpoint(saved)
     }
   }
 
@@ -301,13 +302,17 @@ export function chunkPolicy(
     const known = policies.get(name)
     if (known !== undefined) return known
     const found = definitions.find(data.definition)
-    const settings = found?.reducer?.id === lane ? found.reducer : found?.step(lane)?.step
+    // Whoever does not know the definition only passes its chunks on: it is not for it to say that their attempts are spent.
+    if (!found) return patience
+    const settings = found.reducer?.id === lane ? found.reducer : found.step(lane)?.step
     const policy = settings ? policyOf(settings) : null
     // Only what is known is kept: names come from data.
     if (settings) policies.set(name, policy)
     return policy
   }
 }
+
+const patience: RunPolicy = { attemptsMax: Number.MAX_SAFE_INTEGER }
 
 function policyOf({ retry = {}, timeoutMs }: Pick<StepSettings, 'retry' | 'timeoutMs'>): RunPolicy | null {
   const { attemptsMax, backoff } = retry

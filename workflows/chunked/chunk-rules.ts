@@ -1,10 +1,13 @@
-import { isDeepStrictEqual } from 'node:util'
 import { type Assign, type Criterion, defaultLimits, type EdgeChange, type Sums } from 'sluice'
 import type { ChunkData } from './chunk-data.ts'
 import type { ChunkedLimits } from './settings.ts'
 
-/** What the job says when it runs its failed chunks again: nobody else may, for a chunk without its job would change nothing. */
-export const withJob = { withJob: true } as const
+/** What a job says when it runs its failed chunks again. Nobody else may: a chunk without its job would change nothing. */
+export interface RerunWithJob {
+  readonly withJob: true
+  /** Steps whose chunks wait for their gate again. */
+  readonly gated: readonly string[]
+}
 
 /** Errors are counted in the commit that ends the attempt, so that the count outlives whatever the attempt did. */
 export function chunkAssigns({ messageMax }: Pick<ChunkedLimits, 'messageMax'>) {
@@ -35,9 +38,15 @@ function sumsOf({ errorCount }: ChunkData): Sums {
   return { errors: errorCount }
 }
 
-export const chunkCriteria = {
-  MayBeRerun: (({ data, parent }, { input }) => {
-    if (data.kind === 'REDUCER') return 'its job runs the reducer again, when all chunks before it are complete'
-    return isDeepStrictEqual(input, withJob) || `a chunk is run again with its job: rerun job ${parent}`
-  }) satisfies Criterion<ChunkData>,
+const MayBeRerun: Criterion<ChunkData> = ({ data, parent }, { input }) => {
+  if (data.kind === 'REDUCER') return 'its job runs the reducer again, when all chunks before it are complete'
+  return rerunOf(input)?.withJob === true || `a chunk is run again with its job: rerun job ${parent}`
 }
+
+const IsGated: Criterion<ChunkData> = ({ lane }, { input }) => rerunOf(input)?.gated?.includes(lane) ?? false
+
+function rerunOf(input: unknown): Partial<RerunWithJob> | null {
+  return typeof input === 'object' ? (input as Partial<RerunWithJob> | null) : null
+}
+
+export const chunkCriteria = { MayBeRerun, IsGated }

@@ -73,6 +73,8 @@ export interface JobPage {
 export interface Chunked {
   readonly implementations: readonly Implementation[]
   readonly definitions: readonly JobDefinition[]
+  /** What `start` would refuse, without starting anything. */
+  check(job: string, parameters: unknown, version?: number): void
   /** Checks the parameters, all of them at once, then creates the job. */
   start<P, In>(
     control: Control,
@@ -117,6 +119,7 @@ export function openChunked(options: ChunkedOptions): Chunked {
       }),
     ],
     definitions: definitions.all,
+    check: (job, parameters, version) => void parametersOf(definitions.get(job, version), parameters),
     start: (control, job, parameters, given = {}) =>
       start(control, definitions, attachments, typeof job === 'string' ? job : job.id, parameters, {
         ...(typeof job === 'string' ? {} : { version: job.version }),

@@ -1,6 +1,6 @@
-import { type Context, done, fail, type Processor, poll } from 'sluice'
+import { type Context, done, fail, messageOf, type Processor, poll } from 'sluice'
 import type { ChunkData } from './chunk-data.ts'
-import { withJob } from './chunk-rules.ts'
+import type { RerunWithJob } from './chunk-rules.ts'
 import { type Definitions, nameOf } from './definitions.ts'
 import type { JobData } from './job-data.ts'
 import type { JobEnding, JobHandler } from './job-definition.ts'
@@ -19,15 +19,34 @@ export function jobProcessors(definitions: Definitions, { unknownMs }: ChunkedLi
 
   const rerunFailedChunks: Processor<JobData> = async (context) => {
     const { data } = context
+    await tellFirst(context)
     const lanes = await context.readLanes()
     // Read before anything is reopened, and kept with the first group: after a crash the failed ones are not failed any more.
     const failing = data.plan.steps.find(({ id }) => (lanes.find((lane) => lane.name === id)?.counts.failed ?? 0) > 0)
     const open = data.plan.steps.find(({ id }) => (lanes.find((lane) => lane.name === id)?.open ?? 0) > 0)
     const first = [failing, open].filter((step) => step !== undefined)
-    const counts = await context.actOnChildren('rerun', { states: ['failed'] }, withJob)
+    const gated = data.plan.steps.filter((step) => step.gated).map(({ id }) => id)
+    const counts = await context.actOnChildren('rerun', { states: ['failed'] }, {
+      withJob: true,
+      gated,
+    } satisfies RerunWithJob)
     const order = data.plan.steps.map(({ id }) => id)
     const [from] = first.map(({ id }) => id).sort((one, other) => order.indexOf(one) - order.indexOf(other))
     return done({ ...data, currentStep: from ?? data.currentStep, rerun: counts })
+  }
+
+  /** This rerun has taken the place of the handler that was asked for: the end that it undoes is told all the same. */
+  async function tellFirst(context: Context<JobData>): Promise<void> {
+    const { data, entity, attempt } = context
+    const handler = definitions.find(nameOf({ id: data.definition, version: data.version }))?.definition.onFailed
+    if (!handler || !data.plan.tells.failed || data.handler !== null || context.cursor !== null) return
+    try {
+      await call(handler, context, `${entity.id}:${entity.generation}:notify_failed`)
+    } catch (error) {
+      // Whoever is to be told may be down; a person who wants the job to go on is not kept waiting for long.
+      if (attempt < tellingAttempts) throw error
+      context.log.warn({ error: messageOf(error) }, 'the error handler failed; the job is run again without it')
+    }
   }
 
   const runHandler: Processor<JobData> = async (context) => {
@@ -41,15 +60,17 @@ export function jobProcessors(definitions: Definitions, { unknownMs }: ChunkedLi
     const { onCompleted, onFailed } = known.definition
     const handler = context.entity.state === 'completed' ? onCompleted : onFailed
     if (!handler) return fail('no handler', `Job ${name} has no handler for ${context.entity.state} jobs.`)
-    await call(handler, context)
+    await call(handler, context, idempotencyKey)
     return done({ ...data, handler: { key: idempotencyKey, at: context.now(), error: null } })
   }
 
   return { takeReport, rerunFailedChunks, runHandler }
 }
 
-async function call(handler: JobHandler, context: Context<JobData>): Promise<void> {
-  const { data, entity, idempotencyKey: key, attempt, signal } = context
+const tellingAttempts = 3
+
+async function call(handler: JobHandler, context: Context<JobData>, key: string): Promise<void> {
+  const { data, entity, attempt, signal } = context
   const { definition, version, parameters, report, errorMessage, startTime, endTime } = data
   const ending: JobEnding = {
     id: entity.id,

@@ -23,7 +23,12 @@ const reducerIs =
   ({ data }, { lanes }) =>
     (lanes?.find((lane) => lane.name === data.plan.reducer)?.counts[state] ?? 0) > 0
 
+const HasHandler: Rule = ({ data, state }) =>
+  (state === 'completed' ? data.plan.tells.completed : data.plan.tells.failed) ||
+  `job ${data.definition} has no handler for ${state} jobs`
+
 export const jobCriteria = {
+  HasHandler,
   AnyFailedChunks: is('failed'),
   ErroredChunks: is('errored'),
   ReadyToReduce: is('reduce'),

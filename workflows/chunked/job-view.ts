@@ -121,16 +121,34 @@ export interface ChunkPage {
 
 export async function chunksOf(control: Control, id: number, filter: ChunkFilter = {}): Promise<ChunkPage> {
   await jobOf(control, id)
-  const { step, states, after, limit = 100 } = filter
-  const page = await control.list({
-    parent: id,
-    machine: chunkedChunk.name,
-    limit,
-    ...(step === undefined ? {} : { lane: step }),
-    ...(states === undefined ? {} : { states }),
-    ...(after === undefined ? {} : { after }),
-  })
-  return { chunks: page.entities.map(chunkView), next: page.next }
+  const { step, states, limit = 100 } = filter
+  const chunks: ChunkView[] = []
+  let { after } = filter
+  for (let pages = 0; ; pages += 1) {
+    const page = await control.list({
+      parent: id,
+      machine: chunkedChunk.name,
+      limit,
+      ...(step === undefined ? {} : { lane: step }),
+      ...(states === undefined ? {} : { states: storedStates(states) }),
+      ...(after === undefined ? {} : { after }),
+    })
+    const shown = page.entities.filter((entity) => states === undefined || states.includes(entity.shown))
+    chunks.push(...shown.slice(0, limit - chunks.length).map(chunkView))
+    const last = chunks.at(-1)
+    if (chunks.length >= limit && last)
+      return { chunks, next: page.next === null && shown.at(-1)?.id === last.id ? null : last.id }
+    if (page.next === null || pages >= pagesMax) return { chunks, next: page.next }
+    after = page.next
+  }
+}
+
+/** Behind a shut gate there may be a million chunks that are not what was asked for: so many pages are looked through at once. */
+const pagesMax = 20
+
+/** A chunk behind an open gate is ready, though its row says so only from its claim on. */
+function storedStates(states: readonly string[]): readonly string[] {
+  return states.includes('ready') ? [...new Set([...states, 'gate_waiting'])] : states
 }
 
 /** Chunks with warnings are found by a label: a job may have a million others. */

@@ -389,7 +389,7 @@ for (const kind of storeKinds) {
       await using stage = await Stage.open(kind, [job])
       const id = await stage.start(job, {})
       const chunk = await at.passed
-      assert.equal((await stage.control.get(id)).state, 'errored')
+      await stage.until(id, 'the error', ({ state }) => state === 'errored')
       assert.equal((await stage.control.get(chunk)).state, 'in_progress')
       looked.open()
       assert.equal((await stage.settled(id)).state, 'completed')

@@ -9,6 +9,17 @@ const groupMax = 500
 /** Accepted and not yet written, if nobody awaits accept. */
 const waitingMax = 10_000
 
+/** A step's checkpoint: where it goes on, and what it had given out that stays with its chunk. */
+export interface Saved {
+  readonly cursor: unknown
+  readonly kept: {
+    readonly output: readonly unknown[] | null
+    readonly warnings: readonly string[] | null
+    readonly warned: number
+    readonly recovered: number
+  }
+}
+
 interface Gathering {
   items: unknown[]
   bytes: number
@@ -34,11 +45,30 @@ export class ChunkSink implements Sink {
   warned = 0
   recovered = 0
 
-  constructor(context: Context<ChunkData>, known: Known, step: KnownStep, limits: ChunkedLimits) {
+  constructor(
+    context: Context<ChunkData>,
+    known: Known,
+    step: KnownStep,
+    limits: ChunkedLimits,
+    saved: Saved | null = null,
+  ) {
     this.#context = context
     this.#known = known
     this.#step = step
     this.#limits = limits
+    if (!saved) return
+    const { output, warnings, warned, recovered } = saved.kept
+    this.output = output && [...output]
+    this.#outputBytes = output ? Buffer.byteLength(JSON.stringify(output)) : 0
+    this.warnings = warnings && [...warnings]
+    this.warned = warned
+    this.recovered = recovered
+  }
+
+  /** What is not with the engine yet, and must come back after a crash together with the cursor. */
+  get kept(): Saved['kept'] {
+    const { output, warnings, warned, recovered } = this
+    return { output, warnings, warned, recovered }
   }
 
   /** What went wrong with what was given out: such a chunk fails, whatever its step makes of it. */

@@ -265,3 +265,92 @@ suite('children alike', () => {
       return [...answers, ...(await verdicts(store, 'second', [reopening]))]
     }))
 })
+
+suite('many sources in one commit', () => {
+  const spawning = (entity: Entity, count: number, changes: Partial<ChildBirth> = {}) =>
+    aMove(entity, {
+      children: Array.from({ length: count }, (_, ordinal) => aChild(entity, ordinal, changes)),
+      spawned: count,
+    })
+
+  test('each spawns one, none or several', () =>
+    sameOnBoth(async (store) => {
+      const entities = await claimed(store, 30)
+      return verdicts(
+        store,
+        'commit',
+        entities.map((entity, index) => spawning(entity, index % 4, { data: `${index}` })),
+      )
+    }))
+
+  test('some have spawned before: what exists is left alone or reopened', () =>
+    sameOnBoth(async (store) => {
+      const entities = await claimed(store, 8)
+      const first = entities.map((entity, index) => ({
+        ...spawning(entity, index % 2, { state: 'failed', settled: true, reason: 'torn' }),
+        state: 'ready',
+        settled: false,
+        wait: { for: 'run', at: 0 } as const,
+      }))
+      const answers = [...(await verdicts(store, 'first', first))]
+      const { id: worker } = await store.renew({ id: null, identity: aWorker(), leaseMs: 60_000 })
+      const { entities: again } = await store.claim({ worker, runs: [aRun()], limit: 8, bytes: 2 ** 20 })
+      const respawn = { from: ['failed'], transition: 'retry', to: 'ready', wait: { for: 'run', at: 0 } } as const
+      return [
+        ...answers,
+        ...(await verdicts(
+          store,
+          'second',
+          again.map((entity) => spawning(entity, 2, { respawn, data: '"new"' })),
+        )),
+      ]
+    }))
+
+  test('some have children staged by an attempt before, which give way', () =>
+    sameOnBoth(async (store) => {
+      const entities = await claimed(store, 6)
+      const staged = entities
+        .slice(0, 3)
+        .map((entity) => aCheckpoint(entity, { children: spawning(entity, 3).children, staging: 'stage' }))
+      const answers = await verdicts(store, 'stage', staged)
+      return [
+        ...answers,
+        ...(await verdicts(
+          store,
+          'commit',
+          entities.map((entity, index) => ({
+            ...spawning(entity, 2, { data: '"new"' }),
+            staging: index < 3 ? ('publish' as const) : ('none' as const),
+          })),
+        )),
+      ]
+    }))
+
+  test('one of them is stale, one names a parent that is not there, one has a child with a key that is taken', () =>
+    sameOnBoth(async (store) => {
+      const entities = await claimed(store, 8)
+      await store.create('keyed', [aBirth({ key: 'taken' })])
+      await store.release({ kind: 'timed_out', leases: [entities[1]!], error: 'late' })
+      return verdicts(
+        store,
+        'commit',
+        entities.map((entity, index) =>
+          spawning(entity, 2, index === 3 ? { parent: 99_999 } : index === 5 ? { key: 'taken' } : {}),
+        ),
+      )
+    }))
+
+  test('sums of their own, with and without data and children', () =>
+    sameOnBoth(async (store) => {
+      const entities = await claimed(store, 20)
+      return verdicts(
+        store,
+        'commit',
+        entities.map((entity, index) => ({
+          ...spawning(entity, index % 3 === 0 ? 1 : 0),
+          data: index % 2 === 0 ? `[${index}]` : null,
+          ...(index % 5 === 0 ? {} : { sums: { records: index, ...(index % 7 === 0 ? { errors: 1 } : {}) } }),
+        })),
+      )
+    }))
+})
