@@ -18,7 +18,7 @@ test('durations go from milliseconds to hours', () => {
 })
 
 test('a wait is told in whole seconds, and never as none', () => {
-  assert.deepEqual([10, 9_400, 59_000, 185_000].map(waitOf), ['1 s', '9 s', '59 s', '3 min 5 s'])
+  assert.deepEqual([10, 9_400, 75_000, 99_900, 185_000].map(waitOf), ['1 s', '9 s', '75 s', '1 min 40 s', '3 min 5 s'])
 })
 
 test('a hundred per cent means that nothing is left', () => {

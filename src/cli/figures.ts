@@ -21,7 +21,8 @@ export function durationOf(ms: number): string {
 
 /** A wait is a guess: whole seconds will do. */
 export function waitOf(ms: number): string {
-  return ms < 60_000 ? `${Math.max(1, Math.round(ms / 1_000))} s` : durationOf(Math.max(ms, 100_000))
+  const seconds = Math.max(1, Math.round(ms / 1_000))
+  return seconds < 100 ? `${seconds} s` : durationOf(seconds * 1_000)
 }
 
 export function timeOf(time: number | string | null | undefined): string {

@@ -17,6 +17,8 @@ export interface Host {
   peakRssMiB(): number
   /** Leaves at once. */
   exit(status: number): void
+  /** Leaves as soon as all is written, whatever else is still under way. */
+  leave(status: number): void
 }
 
 export function processHost(words: readonly string[]): Host {
@@ -29,6 +31,9 @@ export function processHost(words: readonly string[]): Host {
     words,
     peakRssMiB: () => Math.round(process.resourceUsage().maxRSS / 1_024),
     exit: (status) => process.exit(status),
+    leave: (status) => {
+      process.stdout.write('', () => process.stderr.write('', () => process.exit(status)))
+    },
   }
 }
 

@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { doingOn } from './command.ts'
 import { exitOf, sentenceOf } from './failure.ts'
+import { fhirCommand } from './fhir.ts'
 import { type Host, processHost } from './host.ts'
+import { jobCommand } from './job.ts'
 import { uploadCommand } from './upload.ts'
 import { workflowCommand } from './workflow.ts'
 
@@ -41,6 +43,8 @@ function programOf(host: Host, onEnd: (status: number) => void): Command {
     .addHelpText('after', examples)
   const doing = doingOn(host, onEnd)
   program.addCommand(inherit(uploadCommand(doing), program))
+  program.addCommand(inherit(jobCommand(doing), program))
+  program.addCommand(inherit(fhirCommand(doing), program))
   program.addCommand(inherit(workflowCommand(doing), program))
   return program
 }
@@ -79,5 +83,6 @@ Examples
   sluice upload run items.json                                upload it and wait for the end
   sluice upload errors 1                                      see what failed, and why
   sluice upload search --type story --min-score 100           look at what was uploaded
+  sluice job definitions                                      the jobs that can be run, and their parameters
   sluice upload run --help                                    all that a command can do
 `

@@ -35,3 +35,8 @@ export function table(rows: readonly (readonly (string | number)[])[], indent = 
     return `${indent}${cells.join('  ')}`.trimEnd()
   })
 }
+
+/** Lines under a title; nothing if there are none. */
+export function section(title: string, lines: readonly string[]): readonly string[] {
+  return lines.length === 0 ? [] : ['', title, ...lines]
+}

@@ -1,6 +1,7 @@
 import type { UploadBatchView } from 'sluice/upload'
 import { countOf, durationOf } from '../figures.ts'
-import { commandLine, plain, table } from '../text.ts'
+import { commandAt } from '../place.ts'
+import { plain, section, table } from '../text.ts'
 import { placeDefault } from './defaults.ts'
 import type { Place } from './place.ts'
 
@@ -92,10 +93,6 @@ export function detailsOf(view: UploadBatchView, place: Place): readonly string[
   ]
 }
 
-function section(title: string, lines: readonly string[]): readonly string[] {
-  return lines.length === 0 ? [] : ['', title, ...lines]
-}
-
 function whyFailed({ failure, sentence }: UploadBatchView): string {
   if (!failure) return sentence
   const { reason, error } = failure
@@ -140,10 +137,6 @@ function nextLines(view: UploadBatchView, place: Place): readonly string[] {
   }
 }
 
-/** The command as it has to be typed from here, with the place where it is not the default. */
 export function commandFor(place: Place, ...words: readonly string[]): string {
-  const options = (['store', 'folder'] as const).flatMap((name) =>
-    place[name] === placeDefault[name] ? [] : [`--${name}`, place[name]],
-  )
-  return commandLine(['sluice', ...words, ...options])
+  return commandAt(place, placeDefault, ...words)
 }

@@ -283,6 +283,18 @@ suite('many sources in one commit', () => {
       )
     }))
 
+  test('whoever is created afterwards has a number of its own', () =>
+    sameOnBoth(async (store) => {
+      const entities = await claimed(store, 6)
+      const answers = await verdicts(
+        store,
+        'commit',
+        entities.map((entity) => spawning(entity, 2)),
+      )
+      const created = await store.create('later', [aBirth(), aBirth()])
+      return [...answers, ...created.map(({ kind }) => kind)]
+    }))
+
   test('some have spawned before: what exists is left alone or reopened', () =>
     sameOnBoth(async (store) => {
       const entities = await claimed(store, 8)

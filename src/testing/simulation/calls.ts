@@ -1,4 +1,4 @@
-import type { Entity } from '../../entity.ts'
+import type { Entity, EntityId } from '../../entity.ts'
 import type { MoveRecord } from '../../event.ts'
 import type { Hold } from '../../hold.ts'
 import type { Birth, ClaimRequest, Move, Store } from '../../store.ts'
@@ -56,6 +56,11 @@ export class Calls {
     return this.#some('claim', ({ given }) =>
       (given[0] as ClaimRequest).runs.some((run) => run.machine === machine.name && isSamePath(run.hops, record.hops)),
     )
+  }
+
+  /** Something about it was sent, and may have been done, or not. */
+  isUnderWay(id: EntityId): boolean {
+    return this.#some('commit', (call) => movesOf(call).some((move) => move.id === id))
   }
 
   isRespawned({ source, ordinal }: Known): boolean {

@@ -1,5 +1,6 @@
 import type { EntityId } from '../../entity.ts'
 import type { Move, Release, Store } from '../../store.ts'
+import type { Calls } from './calls.ts'
 import type { WorkloadRules } from './facts.ts'
 import { type Judge, nameOf } from './judge.ts'
 import type { Known, Model } from './model.ts'
@@ -8,6 +9,7 @@ import type { Known, Model } from './model.ts'
 export class Comparison {
   readonly #store: Store
   readonly #model: Model
+  readonly #calls: Calls
   readonly #judge: Judge
   readonly #rules: WorkloadRules
   readonly #touched = new Set<EntityId>()
@@ -16,9 +18,10 @@ export class Comparison {
   readonly #saved = new Map<EntityId, Move | null>()
   #purged = false
 
-  constructor(store: Store, model: Model, judge: Judge, rules: WorkloadRules) {
+  constructor(store: Store, model: Model, calls: Calls, judge: Judge, rules: WorkloadRules) {
     this.#store = store
     this.#model = model
+    this.#calls = calls
     this.#judge = judge
     this.#rules = rules
   }
@@ -63,7 +66,8 @@ export class Comparison {
       else {
         const released = this.#releases.get(row.id) ?? null
         const saved = this.#saved.get(row.id) ?? null
-        const fact = { row, before: known.row, known, model: this.#model, released, saved }
+        const isUnderWay = this.#calls.isUnderWay(row.id)
+        const fact = { row, before: known.row, known, model: this.#model, released, saved, isUnderWay }
         known.row = row
         this.#judge.check('row', fact, () => nameOf(known))
       }

@@ -46,6 +46,8 @@ export interface RowFact {
   readonly released: Release['kind'] | null
   /** What was saved since the row was seen before, if anything. */
   readonly saved: Move | null
+  /** A commit that is not answered yet may have changed it, too. */
+  readonly isUnderWay: boolean
 }
 
 export interface LaneFact {

@@ -129,7 +129,7 @@ export class FeedReader {
     if (move) {
       this.#fanOut(known, move, born.get(known) ?? [])
       born.delete(known)
-      for (const lane of move.opens) model.opened.add(`${move.id}/${lane}`)
+      for (const lane of move.opens) model.opened.set(`${move.id}/${lane}`, record.at)
       for (const lane of move.shuts) model.opened.delete(`${move.id}/${lane}`)
     }
     const edges = record.hops.map(({ transition, from, to }) =>

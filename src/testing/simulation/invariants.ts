@@ -249,14 +249,20 @@ export const invariants: readonly Invariant[] = [
     sentence:
       'A claim counts one attempt; no processor is run more often than its policy allows; whoever does nothing wrong never fails.',
     claim: ({ entity }) => (entity.attempts < 1 ? `A claim left ${entity.attempts} attempts.` : null),
-    row({ row, before, released, saved }) {
+    row({ row, before, released, saved, isUnderWay }) {
       if (saved && isSeenAround(saved, before, row)) {
         const expected = attemptsAfter(before.attempts, saved)
         if (row.attempts !== expected)
           return `It had ${before.attempts} attempts, of which it should ${saved.attempts}; it has ${row.attempts}, not ${expected}.`
       }
-      // Only where the row was last seen under the very lease that ended.
-      if (released === null || before.owner === null || row.owner !== null || row.epoch !== before.epoch + 1)
+      // Only where the row was last seen under the very lease that ended, and no checkpoint can have forgiven anything since.
+      if (
+        released === null ||
+        isUnderWay ||
+        before.owner === null ||
+        row.owner !== null ||
+        row.epoch !== before.epoch + 1
+      )
         return null
       const counts = released === 'timed_out' || (released === 'dead' && row.suspect === 1)
       const expected = counts ? before.attempts : Math.max(0, before.attempts - 1)
@@ -374,10 +380,12 @@ export const invariants: readonly Invariant[] = [
   {
     name: 'G20 leftovers',
     sentence:
-      'What a run wrote of its state ends with the state: whoever moves on begins without cursor, progress or request.',
+      'What a run wrote of its state ends with the state: whoever moves on begins without cursor, progress or request; only whoever is tried again goes on from its cursor.',
     row({ row, saved, before }) {
       if (!saved || saved.hops.length === 0 || !isSeenAround(saved, before, row)) return null
-      if (row.checkpoint !== null) return `It has the cursor ${row.checkpoint.cursor} of the state before.`
+      const isTriedAgain = saved.cause === 'retry' || saved.cause === 'poll'
+      if (row.checkpoint !== null && !isTriedAgain)
+        return `It has the cursor ${row.checkpoint.cursor} of the state before.`
       if (row.progress !== null) return `It has the progress ${row.progress} of the state before.`
       return row.request !== null && !saved.request
         ? `It has the request ${row.request.edge} of the state before.`

@@ -57,8 +57,8 @@ export class Model {
   readonly #lanes = new Map<EntityId | null, Map<string, Tally>>()
   /** What a source wrote in checkpoints and has not published: unseen so far. */
   readonly staged = new Map<EntityId, Set<number>>()
-  /** Gates that some parent's move has opened, as `parent/lane`. */
-  readonly opened = new Set<string>()
+  /** Gates that some parent's move has opened, as `parent/lane`, and when. */
+  readonly opened = new Map<string, number>()
   /** What parents ordered over their children, where it is not to go on. */
   readonly #orders = new Map<EntityId, 'rest' | 'stop'>()
   readonly workers = new Map<number, KnownWorker>()

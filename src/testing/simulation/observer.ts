@@ -50,7 +50,7 @@ export class Observer {
     this.#store = store
     this.#judge = new Judge(complain, invariants)
     this.model = new Model(machines)
-    this.#comparison = new Comparison(store, this.model, this.#judge, rules)
+    this.#comparison = new Comparison(store, this.model, this.#calls, this.#judge, rules)
     this.#feed = new FeedReader(world, store, this.model, this.#calls, this.#comparison, this.#judge, rules)
   }
 
@@ -143,6 +143,8 @@ export class Observer {
       // A repeated operation was judged, and did what it did, the first time.
       if (!isFirst) continue
       if (move.hops.length === 0) this.#comparison.saved(move)
+      // A checkpoint that got further: what was tried before it is forgiven.
+      if (known && move.hops.length === 0 && move.attempts === 'one') known.retries = 0
       if (known) this.#judgeGoingOn(call, known, move)
     }
   }
@@ -197,7 +199,9 @@ export class Observer {
 
   #judgeWait(entity: Entity): void {
     if (!this.quiet || entity.wait.for !== 'run') return
-    const waitedMs = this.#store.time() - Math.max(entity.wait.at, this.quiet.since)
+    // Behind a gate nobody waits before it is open.
+    const openedAt = this.model.opened.get(`${entity.parent}/${entity.lane}`) ?? 0
+    const waitedMs = this.#store.time() - Math.max(entity.wait.at, openedAt, this.quiet.since)
     this.longestWaitMs = Math.max(this.longestWaitMs, waitedMs)
     const fact = { entity, waitedMs, allowedMs: this.quiet.waitMsMax }
     this.#judge.check('wait', fact, () => `${entity.machine} ${entity.id}`)

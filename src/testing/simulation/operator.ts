@@ -87,6 +87,8 @@ export class Operator {
 
   /** Preferably one with whom something can be done. */
   #someone(): Known | undefined {
+    const favourite = this.#workload.favourite(this.#observer.model, this.#world.random)
+    if (favourite) return favourite
     let known = this.#observer.model.pick(this.#world.random)
     for (let tries = 0; tries < 4; tries++) {
       if (known?.machine.edges.some(({ on, from }) => on === 'action' && from === known?.state)) return known
@@ -125,7 +127,7 @@ export class Operator {
     // Mostly what could be done, now and then what cannot.
     const edge =
       open.length > 0 && random.chance(0.9) ? random.pick(open) : actions.length > 0 ? random.pick(actions) : null
-    if (!edge || !this.#workload.allows(known, edge.action)) return
+    if (!edge) return
     this.#faults.count('act')
     const requestId = `request ${this.#asked.length + 1}`
     const asked: Asked = {
@@ -202,7 +204,7 @@ export class Operator {
     const known = this.#someone()
     if (!host || !known) return
     const edge = known.machine.edges.find(({ on }) => on === 'action')
-    if (!edge || !this.#workload.allows(known, edge.action)) return
+    if (!edge) return
     this.#faults.count('walk')
     const filter: { machine: string; parent?: EntityId } = { machine: known.machine.name }
     if (known.parent !== null) filter.parent = known.parent

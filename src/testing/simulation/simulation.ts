@@ -173,7 +173,7 @@ class Simulation {
   #disturb(): false {
     const { random } = this.#world
     const { rates } = this.#faults
-    const { submitChance } = this.#workload
+    const { submitChance, bustle } = this.#workload
     let drawn = random.next()
     const happens = (rate: number): boolean => {
       const does = drawn >= 0 && drawn < rate
@@ -182,7 +182,7 @@ class Simulation {
     }
     if (happens(submitChance)) this.#submitter.submit()
     if (happens(submitChance / 4)) this.#submitter.repeat()
-    if (happens(rates.operator)) this.#operator.doSomething()
+    if (happens(rates.operator * bustle)) this.#operator.doSomething()
     if (happens(rates.crash)) this.#crash(random.pick(this.#fleet.hosts))
     if (happens(rates.pause)) this.#pause(random.pick(this.#fleet.hosts))
     if (happens(rates.stop)) this.#stop(random.pick(this.#fleet.hosts))

@@ -115,10 +115,11 @@ export function engineWorkload(): Workload {
     rules,
     invariants: [],
     submitChance: 1 / 60,
+    bustle: 1,
     implementations,
     drawWish,
     send: submitWish,
-    allows: () => true,
+    favourite: () => undefined,
     check() {},
   }
 }

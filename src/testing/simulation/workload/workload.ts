@@ -26,13 +26,15 @@ export interface Workload {
   readonly invariants: readonly Invariant[]
   /** Of a submission, before each step: enough that there is always work, few enough that most of it ends. */
   readonly submitChance: number
+  /** How much more people do here than the rates say. */
+  readonly bustle: number
   /** For one life of one process. */
   implementations(stage: Stage): readonly Implementation[]
   drawWish(random: Random): Wish
   /** Hands a wish to whoever is up, with the key if it has one. */
   send(control: Control, wish: Wish, key: string | null): Promise<{ readonly id: EntityId }>
-  /** False: nobody would do that with this one now. */
-  allows(known: Known, action: string): boolean
+  /** Whom people would rather do something with, now and then; undefined: whoever comes. */
+  favourite(model: Model, random: Random): Known | undefined
   /** Everything has come to rest. */
   check(model: Model, complain: Complain): void
 }

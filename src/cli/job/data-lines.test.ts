@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { dataLines } from './data-lines.ts'
+
+test('fields stand below each other, lists have dashes, rows of a list are lines', () => {
+  const report = {
+    total: 12_345,
+    share: 0.5,
+    name: 'a\x1b[31m',
+    none: null,
+    tags: ['a', 'b'],
+    empty: [],
+    byType: { Patient: 3, Observation: 1_000 },
+    files: [
+      { name: 'x', lines: 10 },
+      { name: 'y', lines: 20 },
+    ],
+    deep: [{ name: 'z', inner: { one: 1 } }],
+  }
+  assert.deepEqual(dataLines(report), [
+    '  total  12,345',
+    '  share  0.5',
+    '  name   a\\x1b[31m',
+    '  none   –',
+    '  tags   a, b',
+    '  empty  none',
+    '  byType',
+    '    Patient      3',
+    '    Observation  1,000',
+    '  files',
+    '    - name x, lines 10',
+    '    - name y, lines 20',
+    '  deep',
+    '    - name  z',
+    '      inner',
+    '        one  1',
+  ])
+  assert.deepEqual(dataLines(7), ['  7'])
+  assert.deepEqual(dataLines('text'), ['  text'])
+})
+
+test('what is long is cut, and says so', () => {
+  const list = dataLines({ rows: Array.from({ length: 500 }, (_, n) => ({ n })) })
+  assert.deepEqual([list.length, list.at(-1)], [12, '    … and 490 more'])
+  const wide = dataLines(Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`n${n}`, n])))
+  assert.equal(wide.length, 40)
+  assert.match(wide.at(-1)!, /more lines; --json has all$/)
+})
+
+test('any data becomes a few lines without control characters', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 12 }), (value) => {
+      const lines = dataLines(value)
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: these are looked for.
+      return lines.length <= 40 && lines.every((line) => !/[\x00-\x1f\x7f]/.test(line) && line.length < 400)
+    }),
+  )
+})

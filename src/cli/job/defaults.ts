@@ -1,0 +1,2 @@
+/** Where things lie if nobody says otherwise. */
+export const placeDefault = { store: './sluice.db', folder: './sluice-jobs' } as const

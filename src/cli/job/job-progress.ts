@@ -1,0 +1,72 @@
+import type { JobView } from 'sluice/chunked'
+import type { Host } from '../host.ts'
+import { ProgressBlock } from '../progress-block.ts'
+import type { Terminal } from '../terminal.ts'
+import { titleOf } from './report.ts'
+import { figuresText, inView, type StepFigures, StepPaces, stepLines } from './step-figures.ts'
+
+/** Logs of a machine want a line now and then. */
+const lineMs = 5_000
+
+/** How far a job is: a block with a line for each step on a terminal, plain lines elsewhere. */
+export class JobProgress {
+  readonly #terminal: Terminal
+  readonly #now: () => number
+  readonly #block: ProgressBlock
+  readonly #paces = new StepPaces()
+  readonly #told = new Map<string, { readonly phase: string; readonly at: number }>()
+  #toldState = ''
+
+  constructor({ terminal, clock }: Pick<Host, 'terminal' | 'clock'>) {
+    this.#terminal = terminal
+    this.#now = () => clock.now()
+    this.#block = new ProgressBlock(terminal, this.#now)
+  }
+
+  /** `waitsFor`: what keeps a job that has ended. */
+  show(view: JobView, waitsFor: string | null): void {
+    const now = this.#now()
+    const figures = this.#paces.figuresOf(view, now)
+    if (this.#terminal.isTty) this.#block.show((columns) => blockOf(view, figures, waitsFor, columns))
+    else this.#tell(view, figures, waitsFor, now)
+  }
+
+  clear(): void {
+    this.#block.clear()
+  }
+
+  /** A line for each step that has come further, and now and then for those that are at work. */
+  #tell(view: JobView, figures: readonly StepFigures[], waitsFor: string | null, now: number): void {
+    const state = headOf(view, waitsFor)
+    if (state !== this.#toldState) this.#terminal.err(`${state}\n`)
+    this.#toldState = state
+    for (const step of figures) {
+      const { id, phase } = step
+      const told = this.#told.get(id)
+      if (phase === 'waiting' || (phase === 'complete' && told?.phase === 'complete')) continue
+      if (told?.phase === phase && now - told.at < lineMs) continue
+      this.#told.set(id, { phase, at: now })
+      this.#terminal.err(`  ${id} ${figuresText(step)}\n`)
+    }
+  }
+}
+
+function blockOf(
+  view: JobView,
+  figures: readonly StepFigures[],
+  waitsFor: string | null,
+  columns: number,
+): readonly string[] {
+  const { steps, before, after } = inView(figures)
+  return [
+    headOf(view, waitsFor ?? `${Math.floor(view.percent)} %`),
+    ...(before > 0 ? [`  … ${before} steps before these`] : []),
+    ...stepLines(steps, columns),
+    ...(after > 0 ? [`  … ${after} steps after these`] : []),
+  ]
+}
+
+function headOf(view: JobView, waitsFor: string | null): string {
+  const title = titleOf(view)
+  return waitsFor === null ? title : `${title.slice(0, -1)}, ${waitsFor}.`
+}

@@ -1,0 +1,49 @@
+import type { JobView } from 'sluice/chunked'
+import { durationOf, timeOf } from '../figures.ts'
+import type { Host } from '../host.ts'
+import { sizeOf } from '../size.ts'
+import { plain, section, table } from '../text.ts'
+import { dataLines } from './data-lines.ts'
+import { type JobPlace, openToLook } from './place.ts'
+import { detailsOf, titleOf } from './report.ts'
+
+export interface ShowOptions extends JobPlace {
+  readonly json?: boolean
+}
+
+export async function show(id: number, options: ShowOptions, { terminal }: Host): Promise<number> {
+  const { chunked, control, close } = await openToLook(options)
+  try {
+    const view = await chunked.job(control, id)
+    const text = options.json ? JSON.stringify(view) : [...factsOf(view), ...detailsOf(view, options)].join('\n')
+    terminal.out(`${text}\n`)
+    return 0
+  } finally {
+    await close()
+  }
+}
+
+function factsOf(view: JobView): readonly string[] {
+  const { startTime: from, endTime: to, startedBy } = view
+  const files = view.attachments.map(({ name, bytes }) => `${plain(name, 128)} (${sizeOf(bytes)})`)
+  const rows: readonly (readonly [string, string | null])[] = [
+    ['created', `${timeOf(view.createTime)}${startedBy === null ? '' : ` by ${plain(startedBy, 100)}`}`],
+    ['started', from === null ? null : timeOf(from)],
+    ['ended', to === null ? null : `${timeOf(to)}${from === null ? '' : `, after ${durationOf(to - from)}`}`],
+    ['progress', to === null ? `${Math.floor(view.percent)} %` : null],
+    ['step', to === null ? view.currentStep : null],
+    ['attachments', files.length === 0 ? null : files.join(', ')],
+  ]
+  return [
+    `${titleOf(view)} ${plain(view.sentence)}`,
+    '',
+    ...table(rows.filter((row): row is [string, string] => row[1] !== null)),
+    ...section('Parameters', isEmpty(view.parameters) ? [] : dataLines(view.parameters)),
+    '',
+    'Steps',
+  ]
+}
+
+function isEmpty(value: unknown): boolean {
+  return typeof value === 'object' && (value === null || Object.keys(value).length === 0)
+}
