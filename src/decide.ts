@@ -120,6 +120,7 @@ function afterRetry(
   const policy = path.policy(occurrence.processor)
   if (attempts >= policy.attemptsMax) return path.giveUp(occurrence.error, occurrence.error)
   path.error = occurrence.error
+  path.facts = { ...path.facts, reason: occurrence.error, error: occurrence.error }
   const delayMs = occurrence.delayMs ?? backoffMs(policy.backoff, attempts, path.facts.random)
   return path.follow('retry', timeAfter(path.facts.now, delayMs), 'stay')
 }

@@ -237,7 +237,7 @@ export class Path {
     }
     if (this.#hops.length === 0) return this.idle()
     const asked = this.#change.ask
-    if (asked !== undefined) return this.ask(edgeNamed(this.machine, this.state, asked), cause)
+    if (asked !== undefined) return this.#askNext(edgeNamed(this.machine, this.state, asked), cause)
     return this.#decision(cause, this.#waitIn(), 'reset', null)
   }
 
@@ -268,6 +268,11 @@ export class Path {
   /** The processor of this edge runs first. */
   ask(edge: Edge, cause: string): Decision {
     return this.#decision(cause, { for: 'run', at: this.#facts.now }, 'stay', edge)
+  }
+
+  /** The work so far is done; what follows from it has attempts of its own. */
+  #askNext(edge: Edge, cause: string): Decision {
+    return this.#decision(cause, { for: 'run', at: this.#facts.now }, 'reset', edge)
   }
 
   /** No edge may be taken now. */

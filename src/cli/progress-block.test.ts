@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { ProgressBlock } from './progress-block.ts'
 import type { Terminal } from './terminal.ts'
 
-const tokens = /\u001b\[\d*[AJK]|\r|\n|[^\u001b\r\n]+/g
+const tokens = /\p{Cc}\[\d*[AJK]|\r|\n|\P{Cc}+/gu
 
 /** A terminal that understands what the block says. */
 class Screen implements Terminal {

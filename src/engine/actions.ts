@@ -3,7 +3,7 @@ import type { Entity, Request } from '../entity.ts'
 import { type ErrorCode, isSluiceError, messageOf, SluiceError } from '../errors.ts'
 import type { Facts } from '../implementation.ts'
 import type { Lane } from '../lane.ts'
-import { edgeNamed } from '../machine.ts'
+import { edgeNamed, type Machine } from '../machine.ts'
 import type { Decision } from '../path.ts'
 import type { Actor, Move } from '../store.ts'
 import type { Edge } from '../transition.ts'
@@ -139,14 +139,7 @@ function actionMove(
     entity,
     actor,
   )
-  if (decision.request && entity.request?.edge === decision.request.name) {
-    const who = entity.request.actor === null ? '' : ` by ${entity.request.actor}`
-    throw new SluiceError(
-      'conflict',
-      `${entity.machine} ${entity.id} has been asked to ${action} already${who}; it is under way.`,
-      { id: entity.id, action },
-    )
-  }
+  if (decision.request && entity.request) refuseSecond(implementation.machine, entity, entity.request, decision.request)
   const request: Request | null =
     decision.request &&
     (hop
@@ -179,6 +172,19 @@ function actionMove(
     limits,
   )
   return { move, decision }
+}
+
+/** One request at a time: what a person was told is under way is not replaced by what another asks. The engine's own may be. */
+function refuseSecond(machine: Machine, { id, state }: Entity, pending: Request, asked: Edge): void {
+  const before = edgeNamed(machine, state, pending.edge)
+  const isPersons = before.on === 'action' && pending.reason !== null
+  if (!isPersons && before.name !== asked.name) return
+  const who = pending.actor === null ? '' : ` by ${pending.actor}`
+  throw new SluiceError(
+    'conflict',
+    `${machine.name} ${id} has been asked to ${before.action} already${who}; it is under way.`,
+    { id, action: asked.action, underWay: before.action },
+  )
 }
 
 async function lanesOf(services: Services, entities: readonly Entity[]): Promise<Map<number, Lane[]>> {

@@ -43,7 +43,7 @@ export const followUpBugs: readonly Bug[] = [
     name: 'follow-up-forgotten',
     what: 'What a move asks for is not asked for: the end is told to nobody.',
     file: 'src/path.ts',
-    find: 'if (asked !== undefined) return this.ask(edgeNamed(this.machine, this.state, asked), cause)',
+    find: 'if (asked !== undefined) return this.#askNext(edgeNamed(this.machine, this.state, asked), cause)',
     replace: '',
     caughtBy: inAsking('runs once it is saved, in a final state, and leaves it there'),
   },

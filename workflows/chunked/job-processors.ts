@@ -19,7 +19,7 @@ export function jobProcessors(definitions: Definitions, { unknownMs }: ChunkedLi
 
   const rerunFailedChunks: Processor<JobData> = async (context) => {
     const { data } = context
-    await tellFirst(context)
+    if (!(await tellFirst(context))) return poll(unknownMs)
     const lanes = await context.readLanes()
     // Read before anything is reopened, and kept with the first group: after a crash the failed ones are not failed any more.
     const failing = data.plan.steps.find(({ id }) => (lanes.find((lane) => lane.name === id)?.counts.failed ?? 0) > 0)
@@ -35,11 +35,15 @@ export function jobProcessors(definitions: Definitions, { unknownMs }: ChunkedLi
     return done({ ...data, currentStep: from ?? data.currentStep, rerun: counts })
   }
 
-  /** This rerun has taken the place of the handler that was asked for: the end that it undoes is told all the same. */
-  async function tellFirst(context: Context<JobData>): Promise<void> {
+  /** This rerun has taken the place of the handler that was asked for: the end that it undoes is told all the same. False: not here. */
+  async function tellFirst(context: Context<JobData>): Promise<boolean> {
     const { data, entity, attempt } = context
-    const handler = definitions.find(nameOf({ id: data.definition, version: data.version }))?.definition.onFailed
-    if (!handler || !data.plan.tells.failed || data.handler !== null || context.cursor !== null) return
+    if (!data.plan.tells.failed || data.handler !== null || context.cursor !== null) return true
+    const known = definitions.find(nameOf({ id: data.definition, version: data.version }))
+    // Somebody else knows whom to tell.
+    if (!known) return false
+    const handler = known.definition.onFailed
+    if (!handler) return true
     try {
       await call(handler, context, `${entity.id}:${entity.generation}:notify_failed`)
     } catch (error) {
@@ -47,6 +51,7 @@ export function jobProcessors(definitions: Definitions, { unknownMs }: ChunkedLi
       if (attempt < tellingAttempts) throw error
       context.log.warn({ error: messageOf(error) }, 'the error handler failed; the job is run again without it')
     }
+    return true
   }
 
   const runHandler: Processor<JobData> = async (context) => {

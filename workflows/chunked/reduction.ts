@@ -79,7 +79,9 @@ export async function reduce(
       }
     }
     const report = reducer.report ? await reducer.report(accumulator, details) : accumulator
-    return { kind: 'done', data: { ...context.data, report: report ?? null }, sums: { records: details.count } }
+    const { errorCount } = context.data
+    const sums = { records: details.count, ...(errorCount > 0 ? { errors: errorCount } : {}) }
+    return { kind: 'done', data: { ...context.data, report: report ?? null }, sums }
   } catch (error) {
     return ended(reducer, error)
   }

@@ -54,7 +54,7 @@ test('on a terminal there is a line for the job and one for each step', () => {
   at(0, viewOf(50))
   const lines = said
     .join('')
-    .replaceAll(/\u001b\[\d*[AJK]|\r/g, '')
+    .replaceAll(/\p{Cc}\[\d*[AJK]|\r/gu, '')
     .split('\n')
   assert.deepEqual(lines, [
     'Job 7 (sum@2) is in progress, 50 %.',

@@ -17,12 +17,12 @@ export interface Opened {
 }
 
 /** With an engine that works on whatever is open in the store. `check` is called before there is one. */
-export function openToWork(place: JobPlace, check?: (chunked: Chunked) => Promise<void>): Promise<Opened> {
+export function openToWork(place: JobPlace, check?: (chunked: Chunked) => void): Promise<Opened> {
   return opened(place, check, (chunked) => holdToWork(place, chunked.implementations))
 }
 
 /** With all definitions and without an engine: to start a job that others work on. */
-export function openToStart(place: JobPlace, check?: (chunked: Chunked) => Promise<void>): Promise<Opened> {
+export function openToStart(place: JobPlace, check?: (chunked: Chunked) => void): Promise<Opened> {
   return opened(place, check, (chunked) => holdToLook(place, chunked.implementations))
 }
 
@@ -36,13 +36,13 @@ export async function openToLook(place: JobPlace): Promise<Opened> {
 
 async function opened(
   place: JobPlace,
-  check: ((chunked: Chunked) => Promise<void>) | undefined,
+  check: ((chunked: Chunked) => void) | undefined,
   hold: (chunked: Chunked) => Promise<Held>,
 ): Promise<Opened> {
   const jobs: KnownJobs = await knownJobs(place)
   try {
     const chunked = openChunked({ definitions: jobs.definitions, folder: place.folder })
-    await check?.(chunked)
+    check?.(chunked)
     const { control, stop } = await hold(chunked)
     const close = async () => {
       try {

@@ -1,5 +1,3 @@
-import type { Chunked } from 'sluice/chunked'
-import type { Control } from '../../control.ts'
 import type { Host } from '../host.ts'
 import { type AttachedFile, attachmentsOf, checkFiles } from './attached-file.ts'
 import { type ParameterOptions, parametersOf } from './parameters.ts'
@@ -27,7 +25,8 @@ export async function run(name: string, options: RunOptions, host: Host): Promis
     parameters = await parametersOf(options, host.input)
     await checkFiles(attach)
     const opening = options.wait === false ? openToStart : openToWork
-    return opening(options, (chunked) => check(chunked, name, parameters, version))
+    // Refused before there is a store: a mistyped name leaves none behind.
+    return opening(options, (chunked) => chunked.check(name, parameters, options.jobVersion))
   }
   const begin: Work['begin'] = ({ chunked, control }) =>
     chunked.start(control, name, parameters, {
@@ -38,29 +37,6 @@ export async function run(name: string, options: RunOptions, host: Host): Promis
       ...(attach.length === 0 ? {} : { attachments: attachmentsOf(attach, stopping.signal) }),
     })
   return options.wait === false ? startOnly({ open, begin }, options, host) : workOn({ open, begin }, options, host)
-}
-
-/** Ends every try to store anything. */
-class Reached extends Error {}
-
-const noStore = {
-  submit: () => {
-    throw new Reached()
-  },
-} as unknown as Control
-
-/** An unknown job or parameters that do not fit are refused before there is a store: a mistyped name leaves none behind. */
-async function check(
-  chunked: Chunked,
-  name: string,
-  parameters: unknown,
-  version: { readonly version?: number },
-): Promise<void> {
-  try {
-    await chunked.start(noStore, name, parameters, version)
-  } catch (error) {
-    if (!(error instanceof Reached)) throw error
-  }
 }
 
 async function startOnly(work: Work, options: RunOptions, host: Host): Promise<number> {

@@ -12,6 +12,8 @@ export type {
   StoredResource,
   TypeCount,
 } from './resources/resources.ts'
+export { fhirJobs, type FhirJobs, type FhirJobsOptions } from './jobs/fhir-jobs.ts'
+export { defaultFhirLimits, type FhirLimits } from './jobs/fhir-limits.ts'
 export {
   type SampleCounts,
   type SampleFile,

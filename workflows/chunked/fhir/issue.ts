@@ -6,6 +6,7 @@ export const issueCodes = [
   'too_long',
   'too_deep',
   'unknown_type',
+  'wrong_type',
   'bad_id',
   'structure',
   'unknown_code',

@@ -1,10 +1,10 @@
 import { SluiceError } from 'sluice/errors'
 import { openDefinitions } from '../definitions.ts'
-import { type Indexed, Indexer } from '../indexer.ts'
+import { type Indexed, Indexer, indexVersion } from '../indexer.ts'
 import type { Issue } from '../issue.ts'
 import { idOfLine, servedText, storedText } from '../resource-text.ts'
-import { type Entry, type Page, type PageQuery, Resources, type StoredResource } from '../resources/resources.ts'
-import { type Resource, Validator } from '../validation.ts'
+import { type Entry, type Page, type PageQuery, type PutVerdict, Resources, type StoredResource } from '../resources/resources.ts'
+import { type Checked, type Resource, Validator } from '../validation.ts'
 import type { DeskSettings, ExportPage, ImportAnswer, ImportGroup, ResourceQuery, Served } from './wire.ts'
 
 /** What knows the definitions of FHIR: a moment of work to open, and not needed for handing out what is stored. */
@@ -51,12 +51,13 @@ export class Clerk {
   }
 
   /** Good lines are stored, together; bad ones are told of. */
-  import({ source, key, index, lines }: ImportGroup): ImportAnswer {
+  import({ source, reading, key, type, index, lines }: ImportGroup): ImportAnswer {
     const { validator } = this.#ready()
     const refused: { line: number; issues: readonly Issue[] }[] = []
     const entries: Entry[] = []
+    const from = reading === undefined ? source : `${reading} ${source}`
     const isGood = lines.map(({ line, text }) => {
-      const checked = validator.checkText(text)
+      const checked = checkType(validator.checkText(text), type)
       if ('issues' in checked) {
         refused.push({ line, issues: checked.issues })
         return false
@@ -64,7 +65,7 @@ export class Clerk {
       const { resource } = checked
       const id = resource.id ?? idOfLine(source, line)
       const json = storedText(text, resource, id)
-      const origin = { source, line }
+      const origin = { source: from, line }
       entries.push({
         type: resource.resourceType,
         id,
@@ -77,7 +78,7 @@ export class Clerk {
     const stored = this.resources.put(entries, key === undefined ? {} : { key })
     let next = 0
     const verdicts = isGood.map((good) => (good ? stored[next++]! : 'refused'))
-    return { verdicts, refused }
+    return { verdicts, refused, types: typesOf(entries, stored) }
   }
 
   export(query: PageQuery): ExportPage {
@@ -117,5 +118,22 @@ export class Clerk {
 }
 
 function served({ type, id, version, updatedAt, indexedWith, json }: StoredResource): Served {
-  return { type, id, version, updatedAt, isIndexed: indexedWith > 0, json: servedText(json, version, updatedAt) }
+  return { type, id, version, updatedAt, isIndexed: indexedWith === indexVersion, json: servedText(json, version, updatedAt) }
+}
+
+function checkType(checked: Checked, type: string | undefined): Checked {
+  if (type === undefined || 'issues' in checked || checked.resource.resourceType === type) return checked
+  const { resourceType } = checked.resource
+  const message = `The resource is of type ${resourceType}; ${type} was expected.`
+  return { issues: [{ path: resourceType, code: 'wrong_type', message }] }
+}
+
+function typesOf(entries: readonly Entry[], verdicts: readonly PutVerdict[]): ImportAnswer['types'] {
+  const types: Record<string, Partial<Record<PutVerdict, number>>> = {}
+  for (const [index, { type }] of entries.entries()) {
+    types[type] ??= {}
+    const verdict = verdicts[index]!
+    types[type][verdict] = (types[type][verdict] ?? 0) + 1
+  }
+  return types
 }

@@ -34,6 +34,10 @@ export class FhirDesk {
     this.#questionsMax = questionsMax
   }
 
+  get validation(): ValidationSettings {
+    return this.#settings.validation
+  }
+
   /** Resolves when the file is open: what is wrong with it is said now, not by the first resource. */
   async start(): Promise<void> {
     await this.ask('types', null)

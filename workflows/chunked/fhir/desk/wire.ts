@@ -1,6 +1,7 @@
 import type { Issue } from '../issue.ts'
 import type { PutVerdict } from '../resources/putting.ts'
 import type {
+  IdQuery,
   NumberRange,
   Page,
   PageQuery,
@@ -15,6 +16,13 @@ import type { ValidationSettings } from '../validation.ts'
 export interface ImportGroup {
   /** What the lines belong to: it stands behind the ids of resources that come without one. */
   readonly source: string
+  /**
+   * Which reading of the source this is. Within one reading a later line counts whatever the order in which groups come;
+   * between two readings whoever comes later counts, as files change. Default: all are one.
+   */
+  readonly reading?: string
+  /** All resources are to be of this type; others are refused. */
+  readonly type?: string
   /** The same when the group comes again: it is then told what it was told before. */
   readonly key?: string
   /** Whether the terms for searching are made at once; if not, a re-index makes them. */
@@ -22,9 +30,13 @@ export interface ImportGroup {
   readonly lines: readonly { readonly line: number; readonly text: string }[]
 }
 
+export type ImportVerdict = PutVerdict | 'refused'
+
 export interface ImportAnswer {
   /** For each line. */
-  readonly verdicts: readonly (PutVerdict | 'refused')[]
+  readonly verdicts: readonly ImportVerdict[]
+  /** Verdicts of the lines that were stored or stood there, by type. */
+  readonly types: Readonly<Record<string, Readonly<Partial<Record<PutVerdict, number>>>>>
   readonly refused: readonly { readonly line: number; readonly issues: readonly Issue[] }[]
 }
 
@@ -64,7 +76,7 @@ export interface Verbs {
   readonly types: { readonly given: null; readonly answer: readonly TypeCount[] }
   readonly ranges: { readonly given: RangeQuery; readonly answer: Page<NumberRange> }
   readonly ids: {
-    readonly given: { readonly range: NumberRange; readonly after?: number; readonly limit: number }
+    readonly given: { readonly range: NumberRange } & IdQuery
     readonly answer: Page<number>
   }
   readonly read: { readonly given: readonly number[]; readonly answer: readonly (StoredResource | null)[] }

@@ -52,6 +52,14 @@ export interface RangeQuery {
   readonly limit?: number
 }
 
+export interface IdQuery {
+  /** The last number that was seen. */
+  readonly after?: number
+  readonly limit: number
+  /** Only those that the index does not know as they stand. */
+  readonly stale?: boolean
+}
+
 export interface PageQuery {
   readonly type: string
   /** The last number that was seen. */
@@ -169,25 +177,16 @@ export class Resources {
   }
 
   /** The numbers within a range that are in use. */
-  ids(
-    { type, from, to }: NumberRange,
-    { after = 0, limit }: { readonly after?: number; readonly limit: number },
-  ): Page<number> {
+  ids({ type, from, to }: NumberRange, { after = 0, limit, stale = false }: IdQuery): Page<number> {
     checkLimit(limit)
     const first = Math.max(from, after + 1)
+    const [table, condition] = type === null ? ['resource', ''] : ['resource INDEXED BY resource_by_type', 'type = ? AND ']
+    const outdated = stale ? 'AND indexed <> ? ' : ''
     return this.#database.read(() => {
-      const number = type === null ? 0 : this.#typeNumber(type)
-      const rows =
-        type === null
-          ? this.#database.all('SELECT number FROM resource WHERE number BETWEEN ? AND ? ORDER BY number LIMIT ?', [
-              first,
-              to,
-              limit,
-            ])
-          : this.#database.all(
-              'SELECT number FROM resource INDEXED BY resource_by_type WHERE type = ? AND number BETWEEN ? AND ? ORDER BY number LIMIT ?',
-              [number, first, to, limit],
-            )
+      const rows = this.#database.all(
+        `SELECT number FROM ${table} WHERE ${condition}number BETWEEN ? AND ? ${outdated}ORDER BY number LIMIT ?`,
+        [...(type === null ? [] : [this.#typeNumber(type)]), first, to, ...(stale ? [indexVersion] : []), limit],
+      )
       const items = rows.map(([found]) => found as number)
       return { items, next: items.length === limit ? items.at(-1)! : null }
     })
