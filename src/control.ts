@@ -40,6 +40,8 @@ export interface Control {
   hold(scope: HoldScope, options: HoldOptions): Promise<Hold>
   release(hold: number, actor?: Partial<Actor>): Promise<void>
   holds(): Promise<readonly Hold[]>
+  /** Those that have ended, by whom, the latest first. */
+  pastHolds(limit?: number): Promise<readonly Hold[]>
   /** Lower first. Takes effect in the line where the entity stands. */
   prioritise(id: EntityId, priority: number): Promise<void>
   /** Why this entity is not moving. */
@@ -155,7 +157,7 @@ export interface ManyResult {
   readonly walk: EntityId | null
 }
 
-export interface HoldOptions {
+export interface HoldOptions extends Partial<Omit<Actor, 'reason'>> {
   readonly reason: string
   readonly owner: string
   readonly until?: number

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Hold, type Holdable, type HoldScope, isActive, stops } from './hold.ts'
+import { nobody } from './store.ts'
 
 const job: Holdable = { id: 7, machine: 'ingest_job', state: 'pending', parent: 3, labels: ['maps', null] }
 
 const labelNames = (machine: string): readonly string[] => (machine === 'ingest_job' ? ['collection', 'owner'] : [])
 
 function holdOver(scope: HoldScope, until: number | null = null): Hold {
-  return { id: 1, scope, reason: 'The disk is full.', owner: 'ann', since: 0, until }
+  return { id: 1, scope, reason: 'The disk is full.', owner: 'ann', since: 0, until, by: nobody, ended: null }
 }
 
 function isStopped(scope: HoldScope, change: Partial<Holdable> = {}, holdable = true): boolean {

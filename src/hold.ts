@@ -9,6 +9,24 @@ export interface Hold {
   /** The hold ends by itself at this time. */
   readonly until: number | null
   readonly since: number
+  /** Who set it, as the history of entities has it. */
+  readonly by: HoldActor
+  /** Null while it stands. `by` is null if it ended by itself. */
+  readonly ended: { readonly at: number; readonly by: HoldActor | null } | null
+}
+
+export interface HoldActor {
+  readonly actor: string | null
+  readonly role: string | null
+  readonly reason: string | null
+  readonly requestId: string | null
+}
+
+/** Holds that have ended are kept for whoever asks what happened: so many of them. */
+export const pastHoldsMax = 10_000
+
+export function latestFirst(one: Hold, other: Hold): number {
+  return (other.ended?.at ?? 0) - (one.ended?.at ?? 0) || other.id - one.id
 }
 
 export interface HoldScope {

@@ -71,8 +71,8 @@ export interface Store {
   /** History of one entity, oldest first, or the feed of all moves and creations behind a position. */
   events(query: EventQuery): Promise<EventPage>
 
-  /** The standing holds, after making or lifting one. Expired ones are left out. */
-  holds(change?: HoldChange): Promise<readonly Hold[]>
+  /** The standing holds, after making or lifting one; expired ones are left out. Or so many that have ended, the latest first. */
+  holds(change?: HoldChange | HoldQuery): Promise<readonly Hold[]>
 
   /** Pools by name, with some of their holders; unknown names are left out. */
   pools(names: readonly string[]): Promise<readonly Pool[]>
@@ -353,8 +353,18 @@ export interface EventPage {
 }
 
 export type HoldChange =
-  | { readonly set: HoldScope; readonly reason: string; readonly owner: string; readonly until: number | null }
-  | { readonly lift: number }
+  | {
+      readonly set: HoldScope
+      readonly reason: string
+      readonly owner: string
+      readonly until: number | null
+      readonly by?: Actor
+    }
+  | { readonly lift: number; readonly by?: Actor }
+
+export interface HoldQuery {
+  readonly past: number
+}
 
 export interface Tombstone {
   readonly id: EntityId

@@ -105,7 +105,7 @@ export function zoneOf(path: string): string | null {
   const [top, folder, ...below] = path.split('/')
   if (top !== 'src') return top ?? null
   if (below.length === 0) return 'root'
-  return ['engine', 'http', 'dashboard', 'cli', 'testing', 'workflow-json', 'dial'].includes(folder ?? '')
+  return ['engine', 'http', 'dashboard', 'cli', 'testing', 'workflow-json', 'dial', 'client'].includes(folder ?? '')
     ? folder!
     : null
 }
@@ -131,6 +131,7 @@ function sees(zone: string, other: string): boolean {
     case 'engine':
     case 'http':
     case 'dashboard':
+    case 'client':
       return other === 'root'
     case 'front':
       return other !== 'cli' && other !== 'testing'

@@ -240,7 +240,10 @@ describe('a job that fails', () => {
     assert.equal(failed.status, 2, failed.err)
     assert.match(failed.out, /^Job 1 \(mend@1\) is failed\.\n/)
     assert.match(failed.out, /\nWhy it failed\n {2}1 of 5 chunks of step work failed: not mended\n/)
-    assert.match(failed.out, /\nWhy chunks failed\n {2}1 {2}not mended\n/)
+    assert.match(
+      failed.out,
+      /\nWhy chunks failed\n {2}1 {2}not mended {2}e\.g\. chunk \d+: Number 3 is \\x1b\[2Jbroken\n/,
+    )
     assert.match(failed.out, /\n {2}sluice job rerun 1 --jobs jobs\.ts +to run the failed chunks again\n/)
 
     const chunks = await sluice(cwd, 'job', 'chunks', '1', '--state', 'failed')

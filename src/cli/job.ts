@@ -22,10 +22,15 @@ export function jobCommand(doing: Doing): Command {
   const json = ['--json', 'for programs: one JSON object on standard output'] as const
   const quiet = ['--quiet', 'no progress and no report; the exit status tells'] as const
   const jobs = ['--jobs <module>', 'a file that exports definitions of jobs; may be given again', eachOf] as const
+  const toWork = (command: Command) =>
+    at(command)
+      .option(...jobs)
+      .option('--allow <host>', 'a host or network of your own that jobs may fetch from; may be given again', eachOf)
+      .option('--allow-port <port>', 'besides 80, 443, 8080 and 8443; several with commas', listOf(wholeNumber))
   const after = ['--after <id>', 'go on after this one', wholeNumber] as const
   const limit = ['--limit <count>', 'how many', wholeNumber, 20] as const
 
-  at(job.command('run'))
+  toWork(job.command('run'))
     .argument('<name>', 'the job')
     .description('start a job and wait until it has ended')
     .option('--params <json>', 'its parameters, as JSON')
@@ -35,7 +40,6 @@ export function jobCommand(doing: Doing): Command {
     .option('--key <key>', 'the same key gives the same job, however often this is typed')
     .option('--priority <number>', 'lower comes first', signedNumber)
     .option('--no-wait', 'only start it; whoever works on the store takes it up')
-    .option(...jobs)
     .option(...json)
     .option(...quiet)
     .addHelpText('after', exitStatus)
@@ -81,19 +85,17 @@ export function jobCommand(doing: Doing): Command {
     .option('--reason <text>', 'why')
     .action(doing(async () => (await import('./job/cancel.ts')).cancel))
 
-  at(job.command('rerun'))
+  toWork(job.command('rerun'))
     .argument('<id>', 'the job', wholeNumber)
     .description('run the failed chunks of a failed job again, and wait until it has ended')
-    .option(...jobs)
     .option(...json)
     .option(...quiet)
     .addHelpText('after', exitStatus)
     .action(doing(async () => (await import('./job/rerun.ts')).rerun))
 
-  at(job.command('resume'))
+  toWork(job.command('resume'))
     .argument('<id>', 'the job', wholeNumber)
     .description('work on a job until it has ended')
-    .option(...jobs)
     .option(...json)
     .option(...quiet)
     .addHelpText('after', exitStatus)

@@ -16,7 +16,7 @@ describe('words', () => {
   })
 
   const wrong: readonly [words: readonly string[], sentence: RegExp][] = [
-    [['frob'], /^Unknown command 'frob'\.\n$/],
+    [['zzz'], /^Unknown command 'zzz'\.\n$/],
     [['upload', 'rum', 'x'], /^Unknown command 'rum' \(Did you mean run\?\)\n$/],
     [['upload', 'run', 'x', '--jsn'], /^Unknown option '--jsn' \(Did you mean --json\?\)\n$/],
     [['upload', 'run'], /^Missing required argument 'file'\.\n$/],

@@ -6,6 +6,7 @@ import { emptyLane, type Lane } from '../lane.ts'
 import type { Worker } from '../lease.ts'
 import { defineMachine } from '../machine.ts'
 import { done } from '../outcome.ts'
+import { nobody } from '../store.ts'
 import { explain, type Situation } from './explain.ts'
 import { Registry } from './registry.ts'
 
@@ -124,6 +125,8 @@ test('one that is held says by whom, why and until when', () => {
     owner: 'ada',
     until: null,
     since: now - 1,
+    by: nobody,
+    ended: null,
   }
   says(situation({}, { holds: [hold] }), 'held', /held by ada since .*, until it is released: audit \(hold 5\)/)
   const more = { ...hold, id: 6, until: now + 1_000 }

@@ -2,7 +2,7 @@ import { isTime } from '../clock.ts'
 import type { HoldOptions } from '../control.ts'
 import { SluiceError } from '../errors.ts'
 import type { Hold, HoldScope } from '../hold.ts'
-import type { HoldChange } from '../store.ts'
+import type { Actor, HoldChange } from '../store.ts'
 import { checkNames } from './filter.ts'
 import type { Services } from './services.ts'
 
@@ -51,11 +51,12 @@ function checkHold(
       },
     )
   }
-  return { set: scope, reason, owner, until: until ?? null }
+  const { actor = owner, role = null, requestId = null } = options
+  return { set: scope, reason, owner, until: until ?? null, by: { actor, role, reason, requestId } }
 }
 
 /** Lifts a hold that stands. */
-export async function liftHold({ store }: Services, id: number): Promise<void> {
+export async function liftHold({ store }: Services, id: number, by: Actor): Promise<void> {
   const standing = await store.holds()
   if (!standing.some((hold) => hold.id === id)) {
     const there = standing.map((hold) => hold.id).join(', ') || 'none'
@@ -65,5 +66,5 @@ export async function liftHold({ store }: Services, id: number): Promise<void> {
       { hold: id },
     )
   }
-  await store.holds({ lift: id })
+  await store.holds({ lift: id, by })
 }

@@ -253,8 +253,11 @@ export class LocalControl implements Control {
   }
 
   async release(hold: number, actor: Partial<Actor> = {}): Promise<void> {
-    await liftHold(this.#services, hold)
-    this.#services.log.info({ hold, ...this.#actorOf(actor) }, 'a hold was released')
+    await liftHold(this.#services, hold, this.#actorOf(actor))
+  }
+
+  async pastHolds(limit = 100): Promise<readonly Hold[]> {
+    return this.#services.store.holds({ past: Math.max(0, Math.min(limit, this.#services.limits.pageMax)) })
   }
 
   async holds(): Promise<readonly Hold[]> {

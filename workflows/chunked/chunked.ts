@@ -31,6 +31,8 @@ export interface StartOptions {
   readonly priority?: number
   readonly attachments?: readonly GivenAttachment[]
   readonly startedBy?: string
+  /** Whose it is: a hold over the collection keeps it from being taken up. */
+  readonly collection?: string
 }
 
 export interface Started {
@@ -153,7 +155,7 @@ async function start(
   store: AttachmentStore | null,
   id: string,
   given: unknown,
-  { version, key, priority, attachments: files = [], startedBy }: StartOptions,
+  { version, key, priority, attachments: files = [], startedBy, collection }: StartOptions,
 ): Promise<Started> {
   const definition = definitions.get(id, version)
   const parameters = parametersOf(definition, given)
@@ -164,8 +166,10 @@ async function start(
   const data: JobData = {
     definition: definition.id,
     version: definition.version,
-    parameters,
+    // JSON has no undefined: a key that is dropped would not fit the data any more.
+    parameters: parameters ?? null,
     plan: planOf(definition),
+    collection: collection ?? null,
     attachments: [...(stored?.attachments ?? [])],
     attachmentFolder: stored?.folder ?? null,
     currentStep: null,

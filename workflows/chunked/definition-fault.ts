@@ -106,7 +106,7 @@ function settingFaults(
       `timeoutMs of ${name} must be milliseconds above 0; it was ${shown(timeoutMs)}`,
     ),
     ...unless(
-      weight === undefined || (weight > 0 && weight < 1),
+      weight === undefined || (typeof weight === 'number' && weight > 0 && weight < 1),
       `weight of ${name} must be between 0 and 1; it was ${shown(weight)}`,
     ),
     ...Object.entries(times).flatMap(([key, value]) =>

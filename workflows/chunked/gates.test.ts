@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { z } from 'zod'
 import { defineJob } from './define-job.ts'
+import { retryLater } from './outcome.ts'
 import { gateOf, numbers, range, Stage, storeKinds } from './test/stage.ts'
 
 const none = z.object({})
@@ -75,6 +76,8 @@ for (const kind of storeKinds) {
       }
       const { ready = 0, gate_waiting = 0 } = await stage.counts(id, 'c')
       assert.ok(ready >= 6)
+      const listed = await stage.chunked.chunks(stage.control, id, { step: 'c', states: ['ready'] })
+      assert.ok(listed.chunks.length >= 6, 'what is shown as ready is found as ready')
       assert.equal(gate_waiting, 0)
       look.open()
       const view = await stage.settled(id)
@@ -130,9 +133,9 @@ for (const kind of storeKinds) {
           polling: { everyMs: 10 },
           output: z.number(),
           run: async ({ data, chunk }, sink) => {
-            if (data === 1 && chunk.pollAttempts < 2) return { kind: 'poll', afterMs: null }
-            await sink.accept(data)
+            if (data === 1 && chunk.pollAttempts < 2) return retryLater()
             done.push('b')
+            return sink.accept(data)
           },
         })
         .step({
@@ -229,8 +232,8 @@ describe('A1, over the history of many small jobs', () => {
         id: 's2',
         output: z.number(),
         run: async ({ data, chunk }, sink) => {
-          if (data === 1 && chunk.pollAttempts < 2) return { kind: 'poll', afterMs: 5_000 }
-          await sink.accept(data)
+          if (data === 1 && chunk.pollAttempts < 2) return retryLater(5_000)
+          return sink.accept(data)
         },
       })
       .step({ id: 's3', gated: true, run: () => {} })

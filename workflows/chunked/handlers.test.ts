@@ -224,4 +224,34 @@ describe('handlers, in time', () => {
       assert.equal(new Set(keys).size, 1, 'the same in every telling of the story')
     })
   }
+
+  test('a rerun that is asked for while the error handler is still tried: that end is told all the same', async () => {
+    const heard: Told[] = []
+    let isDown = true
+    let isBroken = true
+    const job = defineJob({
+      id: 'overtaken',
+      version: 1,
+      parameters: z.object({}),
+      onCompleted: (ending, { key, attempt }) => void heard.push({ ...ending, key, attempt }),
+      onFailed: (ending, { key, attempt }) => {
+        if (isDown) throw new Error('the receiver is down')
+        heard.push({ ...ending, key, attempt })
+      },
+    }).firstStep({ id: 'only', run: () => (isBroken ? fail('broken') : undefined) })
+    const { stage, kit } = await Stage.kit([job])
+    await using _ = stage
+    const id = await stage.start(job, {})
+    await kit.advance('30s')
+    assert.deepEqual([(await stage.view(id)).state, heard.length], ['failed', 0])
+    isDown = false
+    isBroken = false
+    await stage.chunked.rerun(stage.control, id)
+    await kit.drain()
+    assert.equal((await stage.view(id)).state, 'completed')
+    assert.deepEqual(
+      [...new Set(heard.map(({ state, generation }) => `${state} ${generation}`))],
+      ['failed 0', 'completed 1'],
+    )
+  })
 })

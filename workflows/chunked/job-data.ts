@@ -47,6 +47,8 @@ export const jobData = z.strictObject({
   version: z.int(),
   parameters: z.unknown(),
   plan,
+  /** Label: whose it is. Holds and rights go by it. */
+  collection: z.string().nullable(),
   attachments: z.array(attachment),
   /** Where the attachments lie; a label, so that nothing is removed that a job still names. */
   attachmentFolder: z.string().nullable(),

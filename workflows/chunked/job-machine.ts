@@ -12,16 +12,20 @@ export const chunkedJob = defineMachine({
   settled: ['completed', 'failed', 'cancelled'],
   final: ['completed', 'cancelled'],
   data: jobData,
-  labels: ['definition', 'attachmentFolder'],
+  labels: ['definition', 'attachmentFolder', 'collection'],
   watches: ['error', 'failed'],
   states: {
     queued: { title: 'QUEUED', purpose: 'Created; no worker has taken it up.' },
     in_progress: { title: 'IN_PROGRESS', purpose: 'Its chunks are worked on.' },
     errored: { title: 'ERRORED', purpose: 'Just like in_progress, with errors so far; a one-way trip.' },
-    finalize: { title: 'FINALIZE', purpose: 'All steps are complete; the REDUCER chunk runs.' },
-    completed: { title: 'COMPLETED', purpose: 'Done, with its report.' },
-    failed: { title: 'FAILED', purpose: 'Too many chunks failed, or its reducer; failed chunks can be run again.' },
-    cancelled: { title: 'CANCELLED', purpose: 'Somebody asked for its end.' },
+    finalize: { title: 'FINALIZE', holdable: false, purpose: 'All steps are complete; the REDUCER chunk runs.' },
+    completed: { title: 'COMPLETED', holdable: false, purpose: 'Done, with its report.' },
+    failed: {
+      title: 'FAILED',
+      holdable: false,
+      purpose: 'Too many chunks failed, or its reducer; failed chunks can be run again.',
+    },
+    cancelled: { title: 'CANCELLED', holdable: false, purpose: 'Somebody asked for its end.' },
   },
   transitions: {
     start: {

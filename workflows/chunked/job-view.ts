@@ -15,6 +15,7 @@ export interface JobView {
   readonly parameters: unknown
   readonly attachments: readonly Attachment[]
   readonly startedBy: string | null
+  readonly collection: string | null
   readonly createTime: number
   readonly startTime: number | null
   readonly endTime: number | null
@@ -66,6 +67,7 @@ export async function jobView(control: Control, id: number, now: number): Promis
     parameters,
     attachments,
     startedBy: detail.createdBy,
+    collection: data.collection,
     createTime: detail.createdAt,
     startTime,
     endTime,

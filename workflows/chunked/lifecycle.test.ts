@@ -384,6 +384,7 @@ for (const kind of storeKinds) {
           progress({ half: true })
           at.open(chunk.id)
           await looked.passed
+          return done()
         },
       })
       await using stage = await Stage.open(kind, [job])
@@ -400,7 +401,7 @@ for (const kind of storeKinds) {
 }
 
 describe('crashes', () => {
-  test('at every point of a job: everything is given out once, and there is one report', async () => {
+  test('D12, D13, at every point, also by a process that comes back too late: everything is given out once, and there is one report', async () => {
     const job = defineJob({ id: 'crashing', version: 1, parameters: none })
       .firstStep({
         id: 'first',
@@ -413,7 +414,18 @@ describe('crashes', () => {
           }
         },
       })
-      .step({ id: 'second', gated: true, output: z.number(), run: ({ data }, sink) => sink.accept(data * 10) })
+      .step({
+        id: 'second',
+        gated: true,
+        output: z.number(),
+        run: async ({ data, cursor, checkpoint }, sink) => {
+          if (cursor === null) {
+            await sink.accept(data * 10)
+            await checkpoint('half')
+          }
+          await sink.accept(data * 10 + 1)
+        },
+      })
       .reducer({ id: 'report', initial: () => [] as number[], consume: (all, one) => [...all, one] })
     const limits = { reduceEvery: 1 }
     const family = openChunked({ definitions: [job], limits })
@@ -424,7 +436,7 @@ describe('crashes', () => {
         const { jobs } = await family.jobs(control)
         const view = await family.job(control, jobs[0]!.id)
         assert.equal(view.state, 'completed')
-        assert.deepEqual(view.report, [0, 10, 20, 30])
+        assert.deepEqual(view.report, [0, 1, 10, 11, 20, 21, 30, 31])
         assert.deepEqual(view.chunks, { total: 6, settled: 6, failed: 0 })
         assert.deepEqual(await control.check([view.id, null]), [])
       },

@@ -39,6 +39,7 @@ function jobData(steps: number, isReducing: boolean, tolerance: Tolerance, curre
     report: null,
     rerun: null,
     handler: null,
+    collection: null,
   }
 }
 
@@ -87,7 +88,9 @@ const situation = fc.record({
   seen: fc.nat(4),
 })
 
-function situated({ lanes, isReducing, tolerance, current, seen }: fc.infer<typeof situation>) {
+type Situation = typeof situation extends fc.Arbitrary<infer T> ? T : never
+
+function situated({ lanes, isReducing, tolerance, current, seen }: Situation) {
   const named = lanes.flatMap((lane, index) => (lane === null ? [] : [{ ...lane, name: `s${index}` }]))
   return { data: jobData(lanes.length, isReducing, tolerance, current, seen), lanes: named as readonly Lane[] }
 }
@@ -184,6 +187,7 @@ for (const kind of storeKinds) {
           run: async ({ data, attempt }) => {
             if (data === 1 && attempt < 3) return retry(`error ${attempt}`)
             await erred.passed
+            return done()
           },
         })
       await using stage = await Stage.open(kind, [job])

@@ -4,7 +4,7 @@ import { explore } from 'sluice/testing'
 import { z } from 'zod'
 import { openChunked } from './chunked.ts'
 import { defineJob } from './define-job.ts'
-import { fail } from './outcome.ts'
+import { done, fail } from './outcome.ts'
 import { numbers, range, refused, Stage, storeKinds } from './test/stage.ts'
 
 const none = z.object({})
@@ -31,7 +31,7 @@ for (const kind of storeKinds) {
             runs.push(`second ${data}`)
             if (data === 3) keys.add(idempotencyKey)
             if (data === 3 && !isMended) return fail('broken', 'until it is mended')
-            await sink.accept(data)
+            return sink.accept(data)
           },
         })
         .step({
@@ -153,7 +153,7 @@ describe('rerun, in time', () => {
           if (data === 0 && !isMended) return fail('broken')
           if (isMended) await kit.clock.sleep('1m', signal)
           order.push(`second ${data}`)
-          await sink.accept(data)
+          return sink.accept(data)
         },
       })
       .step({
@@ -162,6 +162,7 @@ describe('rerun, in time', () => {
         run: ({ data }) => {
           if (!isMended) return fail('broken')
           order.push(`third ${data}`)
+          return done()
         },
       })
     const { stage, kit } = await Stage.kit([job])
@@ -218,7 +219,7 @@ describe('rerun, in time', () => {
         // Every chunk fails once, and is right after a rerun.
         run: async ({ data, chunk }, sink) => {
           if (chunk.errorCount === 0) return fail('broken')
-          await sink.accept(data)
+          return sink.accept(data)
         },
       })
       .step({ id: 'third', gated: true, output: z.number(), run: ({ data }, sink) => sink.accept(data) })

@@ -54,7 +54,8 @@ describe('retention', () => {
     assert.equal((await states())[3], 'completed', 'without a retention for ever')
 
     const stone = await stage.view(completed)
-    assert.deepEqual([stone.report, stone.definition, stone.startedBy], [3, 'kept', 'ada'])
+    assert.deepEqual([stone.report, stone.definition, stone.percent], [3, 'kept', 100])
+    assert.deepEqual(stone.chunks, { total: 5, settled: 5, failed: 0 }, 'its counts stay')
     assert.match(stone.sentence, /removed by retention/)
     assert.deepEqual(await stage.chunks(completed), [], 'its chunks are gone')
     const failure = await stage.view(failed)

@@ -18,7 +18,7 @@ function versions(ran: (version: number) => void, isSlow = () => false) {
       run: async ({ chunk }, sink) => {
         ran(1)
         if (isSlow() && chunk.pollAttempts < 5) return retryLater(60_000)
-        await sink.accept(1)
+        return sink.accept(1)
       },
     })
     .reducer({ id: 'report', initial: () => 0, consume: (_, one) => one })

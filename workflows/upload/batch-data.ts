@@ -44,6 +44,8 @@ const resultSummary = z.object({
 export const batchData = z.object({
   fileName: z.string(),
   uploadedBy: z.string(),
+  /** Whose it is: holds and rights go by it. */
+  collection: z.string().optional(),
   sha256: z.string(),
   /** Number of the stored file; its items name it. */
   file: count,

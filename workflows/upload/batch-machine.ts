@@ -13,14 +13,27 @@ export const uploadBatch = defineMachine({
   settled: ['completed', 'failed', 'partially_completed'],
   final: ['completed'],
   data: batchData,
-  labels: ['uploadedBy', 'sha256'],
+  labels: ['uploadedBy', 'sha256', 'collection'],
   states: {
     initial_state: 'Starting state for new upload batch. Entry point for workflow processing.',
-    uploaded: 'File has been uploaded and basic metadata captured. Initial file reception and validation.',
-    validated: 'File has been validated for format and content. Ensure file is processable before extraction.',
-    extracting: 'Items are being extracted from the JSON file. Parse file and create individual HNItem entities.',
-    processing:
-      'Individual items are being processed through their workflows. Coordinate processing of all items in the batch.',
+    // A hold over a collection keeps batches from being begun; what has begun goes on unless a hold names it.
+    uploaded: {
+      purpose: 'File has been uploaded and basic metadata captured. Initial file reception and validation.',
+      holdable: false,
+    },
+    validated: {
+      purpose: 'File has been validated for format and content. Ensure file is processable before extraction.',
+      holdable: false,
+    },
+    extracting: {
+      purpose: 'Items are being extracted from the JSON file. Parse file and create individual HNItem entities.',
+      holdable: false,
+    },
+    processing: {
+      purpose:
+        'Individual items are being processed through their workflows. Coordinate processing of all items in the batch.',
+      holdable: false,
+    },
     completed: 'All items have been successfully processed. Batch processing finished successfully.',
     failed: 'Batch processing failed and requires attention. Handle processing errors and enable retry.',
     partially_completed: 'Some items processed successfully, others failed. Handle mixed success scenarios.',

@@ -14,6 +14,7 @@ export interface UploadBatchView {
   readonly fileMd5Hash: string
   readonly sha256: string
   readonly uploadedBy: string
+  readonly collection: string | null
   readonly uploadedAt: number
   readonly processingStartedAt: number | null
   readonly processingCompletedAt: number | null
@@ -68,6 +69,7 @@ export async function batchView(control: Control, id: number, isOperator = false
     fileMd5Hash: data.received.md5,
     sha256: data.sha256,
     uploadedBy: data.uploadedBy,
+    collection: data.collection ?? null,
     uploadedAt: data.received.at,
     processingStartedAt: data.processingStartedAt ?? null,
     // Extraction sets it too, for its own criterion; a batch whose items still run has not completed.

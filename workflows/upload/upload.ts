@@ -35,6 +35,8 @@ export interface Reception {
   /** If known: what is too big is refused before it is read. */
   readonly expectedBytes?: number
   readonly uploadedBy: string
+  /** Whose it is: a hold over the collection keeps the batch from being begun. */
+  readonly collection?: string
   /** The same content from the same uploader is a new batch all the same. */
   readonly force?: boolean
   readonly onProgress?: (bytes: number) => void
@@ -61,7 +63,7 @@ export interface Received {
   readonly existing: boolean
 }
 
-const uploaderMax = 80
+const nameMax = 80
 
 export async function openUpload(options: UploadOptions): Promise<Upload> {
   const { folder, textIndex = true, notification, clock = systemClock(), ...given } = options
@@ -90,12 +92,13 @@ export async function openUpload(options: UploadOptions): Promise<Upload> {
       }),
     ],
     async receive(control, source, about) {
-      const uploadedBy = checkUploader(about.uploadedBy)
+      const uploadedBy = checkName('uploadedBy', about.uploadedBy)
       const stored = await files.receive(source, about)
       const { sha256, fileName, fileSize, md5, contentType, storedBytes } = stored
       const data: BatchData = {
         fileName,
         uploadedBy,
+        ...(about.collection === undefined ? {} : { collection: checkName('collection', about.collection) }),
         sha256,
         file: await desk.numberOf(sha256),
         received: { fileSize, md5, contentType, storedBytes, at: clock.now() },
@@ -115,11 +118,11 @@ export async function openUpload(options: UploadOptions): Promise<Upload> {
   }
 }
 
-function checkUploader(name: unknown): string {
-  if (typeof name === 'string' && name !== '' && name.length <= uploaderMax) return name
+function checkName(field: string, name: unknown): string {
+  if (typeof name === 'string' && name !== '' && name.length <= nameMax) return name
   throw new SluiceError(
     'invalid',
-    `uploadedBy must be a name of 1 to ${uploaderMax} characters; it was ${JSON.stringify(name)}.`,
+    `${field} must be a name of 1 to ${nameMax} characters; it was ${JSON.stringify(name)}.`,
   )
 }
 

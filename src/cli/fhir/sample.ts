@@ -53,7 +53,7 @@ async function isFilled(folder: string): Promise<boolean> {
 function told(folder: string, files: readonly SampleFile[], counts: SampleCounts, tookMs: number): string {
   const { lines, resources, repeated, changed, bad, badByCode } = counts
   const codes = Object.entries(badByCode).sort(([, one], [, other]) => other - one)
-  const parameters = JSON.stringify({ folder: resolve(folder) })
+  const parameters = JSON.stringify({ inputs: [{ folder: resolve(folder) }] })
   return [
     `${plain(folder, 200)}: ${countOf(lines)} lines in ${files.length} files, written in ${durationOf(tookMs)}. On an empty store an import must come to:`,
     '',

@@ -16,6 +16,7 @@ test('fields stand below each other, lists have dashes, rows of a list are lines
       { name: 'x', lines: 10 },
       { name: 'y', lines: 20 },
     ],
+    byState: { open: { first: 1, last: 2 }, ended: { first: 3, last: 4 } },
     deep: [{ name: 'z', inner: { one: 1 } }],
   }
   assert.deepEqual(dataLines(report), [
@@ -31,6 +32,9 @@ test('fields stand below each other, lists have dashes, rows of a list are lines
     '  files',
     '    - name x, lines 10',
     '    - name y, lines 20',
+    '  byState',
+    '    open   first 1, last 2',
+    '    ended  first 3, last 4',
     '  deep',
     '    - name  z',
     '      inner',
@@ -44,8 +48,12 @@ test('what is long is cut, and says so', () => {
   const list = dataLines({ rows: Array.from({ length: 500 }, (_, n) => ({ n })) })
   assert.deepEqual([list.length, list.at(-1)], [12, '    … and 490 more'])
   const wide = dataLines(Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`n${n}`, n])))
-  assert.equal(wide.length, 40)
-  assert.match(wide.at(-1)!, /more lines; --json has all$/)
+  assert.deepEqual([wide.length, wide.at(-1)], [51, '  … and 450 more'])
+  const deep = dataLines({
+    one: Array.from({ length: 10 }, () => ({ a: { b: 1, c: { d: 1 } }, e: { f: 2, g: [{ h: 3 }] } })),
+  })
+  assert.equal(deep.length, 60)
+  assert.match(deep.at(-1)!, /^ {2}… and \d+ more lines; --json has all$/)
 })
 
 test('any data becomes a few lines without control characters', () => {
@@ -53,7 +61,7 @@ test('any data becomes a few lines without control characters', () => {
     fc.property(fc.jsonValue({ maxDepth: 12 }), (value) => {
       const lines = dataLines(value)
       // biome-ignore lint/suspicious/noControlCharactersInRegex: these are looked for.
-      return lines.length <= 40 && lines.every((line) => !/[\x00-\x1f\x7f]/.test(line) && line.length < 400)
+      return lines.length <= 60 && lines.every((line) => !/[\x00-\x1f\x7f]/.test(line) && line.length < 400)
     }),
   )
 })

@@ -1,9 +1,11 @@
 import { countOf } from '../figures.ts'
 import { plain } from '../text.ts'
 
-const linesMax = 40
+const linesMax = 60
+const fieldsMax = 50
 const itemsMax = 10
 const cellMax = 200
+const rowMax = 120
 const nameMax = 60
 const depthMax = 6
 
@@ -21,15 +23,17 @@ function linesOf(value: unknown, indent: string, depth: number): readonly string
 }
 
 function fieldLines(all: readonly (readonly [string, unknown])[], indent: string, depth: number): readonly string[] {
-  // Nobody sees more than so many: the rest need not be made.
-  const fields = all.slice(0, linesMax).map(([name, item]) => [plain(name, nameMax), item] as const)
-  const width = Math.max(...fields.filter(([, item]) => !isNested(item)).map(([name]) => name.length), 0)
+  const fields = all.slice(0, fieldsMax).map(([name, item]) => [plain(name, nameMax), item] as const)
+  // Rows under names, such as counts by type: a line for each.
+  const areRows = depth > 0 && fields.length > 1 && fields.every(([, item]) => isFlat(item))
+  const inLine = fields.filter(([, item]) => areRows || !isNested(item))
+  const width = Math.max(...inLine.map(([name]) => name.length), 0)
   const more = all.length - fields.length
   return [
     ...fields.flatMap(([name, item]) =>
-      isNested(item)
+      isNested(item) && !areRows
         ? [`${indent}${name}`, ...linesOf(item, `${indent}  `, depth + 1)]
-        : [`${indent}${name.padEnd(width)}  ${cellOf(item)}`],
+        : [`${indent}${name.padEnd(width)}  ${isFlat(item) ? fieldsText(item) : cellOf(item)}`],
     ),
     ...(more > 0 ? [`${indent}… and ${countOf(more)} more`] : []),
   ]
@@ -58,7 +62,7 @@ function isFlat(value: unknown): value is object {
 
 function fieldsText(row: object): string {
   const fields = Object.entries(row).map(([name, value]) => `${plain(name, nameMax)} ${cellOf(value)}`)
-  return plain(fields.join(', '), cellMax)
+  return plain(fields.join(', '), rowMax)
 }
 
 function cellOf(value: unknown): string {

@@ -12,19 +12,33 @@ export interface JobSources {
   readonly folder: string
   /** Modules of the user's. */
   readonly jobs?: readonly string[]
+  /** Hosts and networks that jobs may fetch from although they are not public, and ports besides the usual ones. */
+  readonly allow?: readonly string[]
+  readonly allowPort?: readonly number[]
 }
 
 /** The jobs that come with the package, and those of the user. */
-export async function knownJobs({ folder, jobs = [] }: JobSources): Promise<KnownJobs> {
+export async function knownJobs(sources: JobSources): Promise<KnownJobs> {
   const own: JobDefinition[] = []
-  for (const file of jobs) own.push(...(await definitionsIn(file)))
-  const builtIn = await builtInJobs(folder)
+  for (const file of sources.jobs ?? []) own.push(...(await definitionsIn(file)))
+  const builtIn = await builtInJobs(sources)
   return { definitions: [...builtIn.definitions, ...own], stop: () => builtIn.stop() }
 }
 
-async function builtInJobs(folder: string): Promise<KnownJobs> {
-  const { fhirJobs } = (await import('sluice/fhir')) as unknown as {
-    fhirJobs?: (options: { readonly folder: string }) => Promise<KnownJobs>
+const usualPorts = [80, 443, 8080, 8443]
+
+/** A wrong rule is refused now, not by the first chunk that fetches something. */
+async function builtInJobs({ folder, allow = [], allowPort = [] }: JobSources): Promise<KnownJobs> {
+  const { fhirJobs } = await import('sluice/fhir')
+  if (allow.length + allowPort.length === 0) return fhirJobs({ folder })
+  const { openDialer } = await import('sluice/dial')
+  const dialer = openDialer({ rules: { allow, ports: [...usualPorts, ...allowPort] } })
+  const { definitions, stop } = await fhirJobs({ folder, dialer })
+  return {
+    definitions,
+    async stop() {
+      await stop()
+      await dialer.close()
+    },
   }
-  return fhirJobs ? fhirJobs({ folder }) : { definitions: [], stop: async () => {} }
 }

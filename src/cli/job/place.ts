@@ -2,12 +2,9 @@ import { type Chunked, type JobView, openChunked } from 'sluice/chunked'
 import type { Control } from '../../control.ts'
 import { commandAt, type Held, holdToLook, holdToWork, type Place, refuseMissing } from '../place.ts'
 import { placeDefault } from './defaults.ts'
-import { type KnownJobs, knownJobs } from './known-jobs.ts'
+import { type JobSources, type KnownJobs, knownJobs } from './known-jobs.ts'
 
-export interface JobPlace extends Place {
-  /** Modules of the user's that define jobs. */
-  readonly jobs?: readonly string[]
-}
+export interface JobPlace extends Place, JobSources {}
 
 /** The chunked family and the control over its store, open. */
 export interface Opened {
@@ -63,9 +60,15 @@ export function lookCommand(place: JobPlace, ...words: readonly string[]): strin
   return commandAt(place, placeDefault, 'job', ...words)
 }
 
-/** The command to work with: it has to know the modules, too. */
+/** The command to work with: it has to know what the jobs come from, too. */
 export function workCommand(place: JobPlace, ...words: readonly string[]): string {
-  return lookCommand(place, ...words, ...(place.jobs ?? []).flatMap((file) => ['--jobs', file]))
+  const { jobs = [], allow = [], allowPort = [] } = place
+  const sources = [
+    ...jobs.flatMap((file) => ['--jobs', file]),
+    ...allow.flatMap((host) => ['--allow', host]),
+    ...allowPort.flatMap((port) => ['--allow-port', String(port)]),
+  ]
+  return lookCommand(place, ...words, ...sources)
 }
 
 /** `nightly@2`. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JobView } from 'sluice/chunked'
-import { exitOfState, reportOf, resultOf } from './report.ts'
+import { type Circumstances, exitOfState, reportOf, resultOf } from './report.ts'
 
 const step = { kind: 'step', gated: false, phase: 'complete', errors: 0, warnings: 0, chunks: {}, since: null } as const
 const view: JobView = {
@@ -40,10 +40,10 @@ const view: JobView = {
   purged: false,
 }
 const place = { store: './sluice.db', folder: './sluice-jobs', jobs: ['./my jobs.ts'] }
-const fresh = { existing: false, workedMs: 5_000, recordsBefore: 0, peakRssMiB: 100 }
-const told = (changes: Partial<JobView>) => {
+const fresh = { existing: false, workedMs: 5_000, recordsBefore: 0, samples: [], peakRssMiB: 100 }
+const told = (changes: Partial<JobView>, samples: Circumstances['samples'] = []) => {
   const changed = { ...view, ...changes }
-  return reportOf(changed, resultOf(changed, fresh), place, false)
+  return reportOf(changed, resultOf(changed, { ...fresh, samples }), place, false)
 }
 
 test('the exit status tells the state', () => {
@@ -79,6 +79,13 @@ test('a failed job says why, and the commands work where they are typed', () => 
   assert.match(text, /It was run again once\.\n {2}Its handler failed in all attempts: refused\n/)
   assert.match(text, /sluice job chunks 7 --state failed +to see/)
   assert.match(text, /sluice job rerun 7 --jobs '\.\/my jobs\.ts' +to run/)
+})
+
+test('a reason comes with an example, and programs have it, too', () => {
+  const sample = { chunk: 9, step: 'work', reason: 'bad number', message: 'It was 3.' }
+  const text = told({ state: 'failed', reasons: { 'bad number': 2, other: 1 } }, [sample])
+  assert.match(text, /\n {2}2 {2}bad number {2}e\.g\. chunk 9: It was 3\.\n {2}1 {2}other\n/)
+  assert.deepEqual(resultOf(view, { ...fresh, samples: [sample] }).failures, [sample])
 })
 
 test('tolerated failures are told of', () => {

@@ -2,6 +2,7 @@ import type { JobView } from 'sluice/chunked'
 import { countOf, durationOf } from '../figures.ts'
 import { plain, section, table } from '../text.ts'
 import { dataLines } from './data-lines.ts'
+import type { FailureSample } from './failure-sample.ts'
 import { type JobPlace, lookCommand, nameOf, workCommand } from './place.ts'
 
 /** What a command that works on a job says about it to a program: exactly one object. */
@@ -21,6 +22,8 @@ export interface Result {
   readonly peakRssMiB: number
   readonly report: unknown
   readonly error?: string
+  /** Of chunks that failed, one for each reason. */
+  readonly failures?: readonly FailureSample[]
   /** Of parameters that do not fit: each by itself. */
   readonly faults?: readonly string[]
 }
@@ -31,11 +34,12 @@ export interface Circumstances {
   readonly workedMs: number | null
   /** Records that were processed before it did. */
   readonly recordsBefore: number
+  readonly samples: readonly FailureSample[]
   readonly peakRssMiB: number
 }
 
 export function resultOf(view: JobView, circumstances: Circumstances): Result {
-  const { existing, workedMs, recordsBefore, peakRssMiB } = circumstances
+  const { existing, workedMs, recordsBefore, samples, peakRssMiB } = circumstances
   const { startTime: from, endTime: to, chunks, records, errorCount, warningCount, report } = view
   const ms = workedMs ?? (from !== null && to !== null ? to - from : 0)
   // What others did before is no speed of ours.
@@ -56,6 +60,7 @@ export function resultOf(view: JobView, circumstances: Circumstances): Result {
     peakRssMiB,
     report,
     ...(errorMessage === null ? {} : { error: plain(errorMessage, 2_000) }),
+    ...(samples.length === 0 ? {} : { failures: samples }),
   }
 }
 
@@ -83,7 +88,7 @@ export function reportOf(view: JobView, result: Result, place: JobPlace, isOld: 
     `${titleOf(view)}${isOld ? ' It had ended before; nothing was done now.' : ''}`,
     `It took ${durationOf(seconds * 1_000)}${speed}${memory}.`,
     '',
-    ...detailsOf(view, place),
+    ...detailsOf(view, result.failures ?? [], place),
     '',
   ].join('\n')
 }
@@ -99,7 +104,7 @@ export function stateText(state: string): string {
 }
 
 /** Steps, reasons, the report, and what to do next. */
-export function detailsOf(view: JobView, place: JobPlace): readonly string[] {
+export function detailsOf(view: JobView, samples: readonly FailureSample[], place: JobPlace): readonly string[] {
   const isFailed = view.state === 'failed' || view.state === 'cancelled'
   return [
     ...stepTable(view),
@@ -107,7 +112,7 @@ export function detailsOf(view: JobView, place: JobPlace): readonly string[] {
       view.state === 'cancelled' ? 'Why it ended' : 'Why it failed',
       isFailed && view.errorMessage !== null ? [`  ${plain(view.errorMessage, 2_000)}`] : [],
     ),
-    ...section('Why chunks failed', reasonLines(view)),
+    ...section('Why chunks failed', reasonLines(view, samples)),
     ...section('Report', view.report === null ? [] : dataLines(view.report)),
     ...section('Notes', noteLines(view)),
     ...section('What to do next', nextLines(view, place)),
@@ -126,10 +131,15 @@ function stepTable({ steps }: JobView): readonly string[] {
 
 const reasonsMax = 12
 
-function reasonLines({ reasons }: JobView): readonly string[] {
+/** By how often they came, each with its first example. */
+function reasonLines({ reasons }: JobView, samples: readonly FailureSample[]): readonly string[] {
   const all = Object.entries(reasons).sort(([, one], [, other]) => other - one)
   const more = all.length - reasonsMax
-  const rows = all.slice(0, reasonsMax).map(([reason, count]) => [count, plain(reason, 100)])
+  const rows = all.slice(0, reasonsMax).map(([reason, count]) => {
+    const sample = samples.find((one) => one.reason === plain(reason, 100))
+    const isMore = sample !== undefined && sample.message !== sample.reason
+    return [count, plain(reason, 60), isMore ? `e.g. chunk ${sample.chunk}: ${plain(sample.message, 200)}` : '']
+  })
   return [...table(rows), ...(more > 0 ? [`  … and ${more} more reasons`] : [])]
 }
 

@@ -46,7 +46,7 @@ async function startOnly(work: Work, options: RunOptions, host: Host): Promise<n
     const { id, existing } = await work.begin(opened)
     const view = await opened.chunked.job(opened.control, id)
     const resume = workCommand(options, 'resume', String(id))
-    const circumstances = { existing, workedMs: null, recordsBefore: 0, peakRssMiB: host.peakRssMiB() }
+    const circumstances = { existing, workedMs: null, recordsBefore: 0, samples: [], peakRssMiB: host.peakRssMiB() }
     if (options.json) print(resultOf(view, circumstances), host)
     else if (!options.quiet)
       host.terminal.out(`${titleOf(view)} Whoever works on this store takes it up; or: ${resume}\n`)

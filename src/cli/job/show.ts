@@ -4,6 +4,7 @@ import type { Host } from '../host.ts'
 import { sizeOf } from '../size.ts'
 import { plain, section, table } from '../text.ts'
 import { dataLines } from './data-lines.ts'
+import { failureSamples } from './failure-sample.ts'
 import { type JobPlace, openToLook } from './place.ts'
 import { detailsOf, titleOf } from './report.ts'
 
@@ -15,8 +16,11 @@ export async function show(id: number, options: ShowOptions, { terminal }: Host)
   const { chunked, control, close } = await openToLook(options)
   try {
     const view = await chunked.job(control, id)
-    const text = options.json ? JSON.stringify(view) : [...factsOf(view), ...detailsOf(view, options)].join('\n')
-    terminal.out(`${text}\n`)
+    if (options.json) terminal.out(`${JSON.stringify(view)}\n`)
+    else {
+      const samples = await failureSamples({ chunked, control }, view)
+      terminal.out(`${[...factsOf(view), ...detailsOf(view, samples, options)].join('\n')}\n`)
+    }
     return 0
   } finally {
     await close()

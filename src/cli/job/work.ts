@@ -3,6 +3,7 @@ import { sentenceOf } from '../failure.ts'
 import type { Host } from '../host.ts'
 import { Interrupt, interruptedExit } from '../interrupt.ts'
 import { commandLine } from '../text.ts'
+import { failureSamples } from './failure-sample.ts'
 import { finish } from './finish.ts'
 import { JobProgress } from './job-progress.ts'
 import { type JobPlace, type Opened, workCommand } from './place.ts'
@@ -69,7 +70,8 @@ async function worked(
     const workedMs = isDone ? null : host.clock.now() - startedAt
     const view = await chunked.job(control, id)
     progress?.clear()
-    const result = resultOf(view, { existing, workedMs, recordsBefore, peakRssMiB: host.peakRssMiB() })
+    const samples = await failureSamples(opened, view)
+    const result = resultOf(view, { existing, workedMs, recordsBefore, samples, peakRssMiB: host.peakRssMiB() })
     if (!isEnded) return interrupted(result, options, host)
     if (options.json) print(result, host)
     else if (!options.quiet) host.terminal.out(reportOf(view, result, options, isDone))

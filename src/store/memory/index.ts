@@ -103,6 +103,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
 
     async holds(change) {
+      if (change && 'past' in change) return told(memory.holds.past(change.past, memory.time()))
       if (change) memory.holds.change(change, memory.time())
       // What was held may be claimable now.
       if (change && 'lift' in change) memory.hint('work')

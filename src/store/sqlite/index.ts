@@ -117,6 +117,7 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     },
 
     async holds(change) {
+      if (change && 'past' in change) return ledger.read((now) => ledger.holds.past(change.past, now))
       if (!change) return ledger.read((now) => ledger.holds.standing(now))
       return ledger.write((now) => {
         ledger.holds.change(change, now)

@@ -110,6 +110,19 @@ CREATE TABLE tombstone (
 CREATE INDEX tombstone_purging ON tombstone (id) WHERE purged_at IS NULL;
 `
 
-export const migrations: readonly Migration[] = [{ number: 1, sql: first }]
+const second = `
+-- Who set a hold, and, once it has ended, when and by whom. Null in ended_by: by itself.
+ALTER TABLE hold ADD COLUMN set_by TEXT;
+CREATE TABLE past_hold (
+  id INTEGER PRIMARY KEY, scope TEXT NOT NULL, reason TEXT NOT NULL, owner TEXT NOT NULL, until INTEGER, since INTEGER NOT NULL,
+  set_by TEXT, ended_at INTEGER NOT NULL, ended_by TEXT
+);
+CREATE INDEX past_hold_ended ON past_hold (ended_at, id);
+`
+
+export const migrations: readonly Migration[] = [
+  { number: 1, sql: first },
+  { number: 2, sql: second },
+]
 
 export const newest = migrations.at(-1)?.number ?? 0

@@ -11,12 +11,45 @@ export function holds(tell: Tell): void {
   tell('a hold is kept with its reason, owner and times until it is lifted', async (story) => {
     const until = story.store.time() + 100
     const scope: HoldScope = { machine: 'parcel', state: 'ready', parent: 7, entity: 8, ...maps }
-    const [hold, ...more] = await story.store.holds({ set: scope, reason: 'audit', owner: 'olga', until })
-    assert.deepEqual(hold, { id: hold!.id, scope, reason: 'audit', owner: 'olga', until, since: story.store.time() })
+    const by = { actor: 'olga', role: 'operator', reason: 'audit', requestId: 'r1' }
+    const [hold, ...more] = await story.store.holds({ set: scope, reason: 'audit', owner: 'olga', until, by })
+    const since = story.store.time()
+    assert.deepEqual(hold, { id: hold!.id, scope, reason: 'audit', owner: 'olga', until, since, by, ended: null })
     assert.equal(more.length, 0)
     assert.deepEqual(await (await story.reopen()).holds(), [hold])
     assert.deepEqual(await story.store.holds({ lift: hold!.id }), [])
     assert.deepEqual(await story.store.holds(), [])
+  })
+
+  tell('holds that have ended are told of, by whom and when, the latest first', async (story) => {
+    const nobody = { actor: null, role: null, reason: null, requestId: null }
+    const by = { actor: 'omar', role: 'admin', reason: 'it is over', requestId: 'r2' }
+    const set = async (until: number | null) =>
+      (await story.store.holds({ set: maps, reason: 'audit', owner: 'olga', until })).at(-1)!
+    const lifted = await set(null)
+    const expiring = await set(story.store.time() + 100)
+    const standing = await set(null)
+    await story.store.holds({ lift: lifted.id, by })
+    const liftedAt = story.store.time()
+    story.clock.advance(500)
+    assert.deepEqual(await story.store.holds(), [standing])
+    const past = [
+      { ...expiring, ended: { at: expiring.until, by: null } },
+      { ...lifted, ended: { at: liftedAt, by } },
+    ]
+    assert.deepEqual(await story.store.holds({ past: 10 }), past)
+    assert.deepEqual(await story.store.holds({ past: 1 }), past.slice(0, 1))
+    await story.store.holds({ lift: lifted.id, by: nobody })
+    await story.store.holds({ lift: standing.id })
+    assert.deepEqual(
+      (await (await story.reopen()).holds({ past: 10 })).map(({ id, ended }) => [id, ended?.by ?? null]),
+      [
+        [standing.id, nobody],
+        [expiring.id, null],
+        [lifted.id, by],
+      ],
+      'lifting again changes nothing',
+    )
   })
 
   tell('a label hold stops what carries the label in a holdable state', async (story) => {

@@ -8,9 +8,8 @@ import {
   type Implementation,
   inGroups,
   type Processor,
+  policyFor,
 } from '../../implementation.ts'
-import type { Machine } from '../../machine.ts'
-import { defaultPolicy } from '../../policy.ts'
 import { type Duration, durationMs } from './duration.ts'
 import type { Witness } from './moment.ts'
 import type { Process } from './process.ts'
@@ -93,14 +92,14 @@ export class Runs {
   watched(implementation: Implementation, process: Process): Implementation {
     const processors = Object.entries(implementation.processors).map(([name, processor]) => [
       name,
-      this.#watched(implementation.machine, name, processor, process),
+      this.#watched(implementation, name, processor, process),
     ])
     return { ...implementation, processors: Object.fromEntries(processors) }
   }
 
-  #watched(machine: Machine, name: string, processor: Processor, process: Process): Processor {
+  #watched(bound: Implementation, name: string, processor: Processor, process: Process): Processor {
     const many = groupProcessorOf(processor)
-    if (!many) return this.#watchedOne(machine, name, processor, process)
+    if (!many) return this.#watchedOne(bound, name, processor, process)
     // One run for all of them, under the name of the first: they begin, sleep and end together.
     return inGroups((contexts) => {
       const [first] = contexts
@@ -109,18 +108,19 @@ export class Runs {
       const asOne: Processor = async () => {
         outcomes = await many(contexts)
       }
-      return Promise.resolve(this.#watchedOne(machine, name, asOne, process)(first)).then(() => outcomes)
+      return Promise.resolve(this.#watchedOne(bound, name, asOne, process)(first)).then(() => outcomes)
     })
   }
 
-  #watchedOne({ policies, name: machine }: Machine, name: string, processor: Processor, process: Process): Processor {
+  #watchedOne(bound: Implementation, name: string, processor: Processor, process: Process): Processor {
+    const machine = bound.machine.name
     return async (context: Context) => {
       const { id, generation } = context.entity
       const what = `${name} of ${machine} ${id}`
       this.#witness({ process, name: `before ${what}`, matters: true, processor: { name, when: 'before' } })
       await process.goesOn()
       const isAborted = () => context.signal.aborted
-      const deadline = this.#clock.now() + (policies[name] ?? defaultPolicy).timeoutMs
+      const deadline = this.#clock.now() + policyFor(bound, name, () => context.entity).timeoutMs
       const run: Run = { machine, entity: id, generation, processor: name, process, isAborted, deadline, sleeping: 0 }
       this.#running.add(run)
       try {

@@ -1,4 +1,14 @@
-import type { Context } from '../../implementation.ts'
+/** Who has an effect: a processor's context says it, or whoever stands between a processor and its own callers. */
+export interface Effector {
+  readonly entity: {
+    readonly machine: string
+    readonly id: number
+    readonly state: string
+    readonly generation: number
+  }
+  readonly idempotencyKey: string
+  readonly attempt: number
+}
 
 /** The outside world as processors change it: every effect with its idempotency key. */
 export class Ledger {
@@ -11,7 +21,7 @@ export class Ledger {
     this.#complain = complain
   }
 
-  effect({ entity, idempotencyKey, attempt }: Context, processor: string, attemptsMax: number): void {
+  effect({ entity, idempotencyKey, attempt }: Effector, processor: string, attemptsMax: number): void {
     this.effects += 1
     const deed = `${entity.machine} ${entity.id} ${entity.state} ${processor} in generation ${entity.generation}`
     const known = this.#keys.get(deed)

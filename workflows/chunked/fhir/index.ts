@@ -1,6 +1,8 @@
 export { FhirDesk, type FhirDeskOptions } from './desk/fhir-desk.ts'
 export type { ExportPage, ImportAnswer, ImportGroup, ResourceQuery, Served } from './desk/wire.ts'
 export { type Issue, type IssueCode, issueCodes } from './issue.ts'
+export { type FhirJobs, type FhirJobsOptions, fhirJobs } from './jobs/fhir-jobs.ts'
+export { defaultFhirLimits, type FhirLimits } from './jobs/fhir-limits.ts'
 export { type Line, type LineBatch, type LineOptions, type LinePlace, readLines } from './ndjson.ts'
 export type {
   NumberRange,
@@ -12,8 +14,6 @@ export type {
   StoredResource,
   TypeCount,
 } from './resources/resources.ts'
-export { fhirJobs, type FhirJobs, type FhirJobsOptions } from './jobs/fhir-jobs.ts'
-export { defaultFhirLimits, type FhirLimits } from './jobs/fhir-limits.ts'
 export {
   type SampleCounts,
   type SampleFile,

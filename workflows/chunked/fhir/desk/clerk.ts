@@ -1,9 +1,18 @@
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { SluiceError } from 'sluice/errors'
 import { openDefinitions } from '../definitions.ts'
 import { type Indexed, Indexer, indexVersion } from '../indexer.ts'
 import type { Issue } from '../issue.ts'
 import { idOfLine, servedText, storedText } from '../resource-text.ts'
-import { type Entry, type Page, type PageQuery, type PutVerdict, Resources, type StoredResource } from '../resources/resources.ts'
+import {
+  type Entry,
+  type Page,
+  type PageQuery,
+  type PutVerdict,
+  Resources,
+  type StoredResource,
+} from '../resources/resources.ts'
 import { type Checked, type Resource, Validator } from '../validation.ts'
 import type { DeskSettings, ExportPage, ImportAnswer, ImportGroup, ResourceQuery, Served } from './wire.ts'
 
@@ -21,6 +30,7 @@ export class Clerk {
 
   constructor(settings: DeskSettings, now: () => number) {
     this.#settings = settings
+    mkdirSync(dirname(settings.file), { recursive: true })
     this.resources = new Resources({
       file: settings.file,
       now,
@@ -118,7 +128,14 @@ export class Clerk {
 }
 
 function served({ type, id, version, updatedAt, indexedWith, json }: StoredResource): Served {
-  return { type, id, version, updatedAt, isIndexed: indexedWith === indexVersion, json: servedText(json, version, updatedAt) }
+  return {
+    type,
+    id,
+    version,
+    updatedAt,
+    isIndexed: indexedWith === indexVersion,
+    json: servedText(json, version, updatedAt),
+  }
 }
 
 function checkType(checked: Checked, type: string | undefined): Checked {

@@ -180,7 +180,8 @@ export class Resources {
   ids({ type, from, to }: NumberRange, { after = 0, limit, stale = false }: IdQuery): Page<number> {
     checkLimit(limit)
     const first = Math.max(from, after + 1)
-    const [table, condition] = type === null ? ['resource', ''] : ['resource INDEXED BY resource_by_type', 'type = ? AND ']
+    const [table, condition] =
+      type === null ? ['resource', ''] : ['resource INDEXED BY resource_by_type', 'type = ? AND ']
     const outdated = stale ? 'AND indexed <> ? ' : ''
     return this.#database.read(() => {
       const rows = this.#database.all(

@@ -1,0 +1,87 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type Clock, systemClock } from '../clock.ts'
+import type { Control } from '../control.ts'
+import { SluiceError } from '../errors.ts'
+import { type Assets, loadAssets } from './assets.ts'
+import { MapCache } from './machine-map.ts'
+import { documentOf } from './page.ts'
+import { Pulse } from './pulse.ts'
+import { streamPulse } from './pulse-stream.ts'
+
+export { type MachineMap, type MapEdge, type MapNode, machineMap } from './machine-map.ts'
+
+export interface DashboardOptions {
+  readonly control: Control
+  readonly clock?: Clock
+  readonly onError?: (error: unknown) => void
+}
+
+/** Paths of the application; all else that the server does not know is not found. */
+export const pages = [
+  '/',
+  '/machines',
+  '/machines/:name/:version',
+  '/entities',
+  '/entities/:id',
+  '/holds',
+  '/workers',
+  '/submit',
+  '/submit/:kind',
+  '/login',
+] as const
+
+/**
+ * The dashboard as a plugin of the API's server: its page, its modules, and two routes below /api that only it needs (the
+ * drawing of a machine, the pulse of the feed), guarded like all of /api by whoever registers this.
+ */
+export function dashboard(options: DashboardOptions): (server: FastifyInstance) => Promise<void> {
+  const { control, clock = systemClock(), onError } = options
+  return async (server) => {
+    const assets = await loadAssets()
+    const page = documentOf(assets)
+    const pulse = new Pulse({ control, clock, ...(onError ? { onError } : {}) })
+    const maps = new MapCache()
+    const streams = new Set<() => void>()
+    server.addHook('preClose', async () => {
+      pulse.close()
+      for (const end of [...streams]) end()
+    })
+
+    for (const path of pages) {
+      server.get(path, async (_request, reply) =>
+        reply.header('cache-control', 'no-cache').type('text/html; charset=utf-8').send(page),
+      )
+    }
+    server.get<{ Params: { '*': string } }>('/assets/*', async (request, reply) => sendAsset(assets, request, reply))
+
+    server.get<{ Params: { name: string; version: string } }>(
+      '/api/machines/:name/:version/map',
+      async ({ params: { name, version } }) => {
+        const machine = (await control.machines()).find(
+          (one) => one.name === name && String(one.version) === version,
+        )
+        if (!machine) throw new SluiceError('not_found', `There is no machine ${name} of version ${version}.`)
+        return maps.get(machine)
+      },
+    )
+    server.get('/api/pulse', async (_request, reply) => streamPulse(pulse, clock, streams, reply))
+  }
+}
+
+async function sendAsset(
+  { files, digest }: Assets,
+  request: FastifyRequest<{ Params: { '*': string } }>,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const [version, ...path] = request.params['*'].split('/')
+  // Known names only, from memory: no path leads to a file of the machine.
+  const asset = version === digest ? files.get(path.join('/')) : undefined
+  if (!asset) throw new SluiceError('not_found', 'There is no such file. The dashboard may be of another version: reload it.')
+  const isZipped = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''))
+  reply
+    .header('cache-control', 'public, max-age=31536000, immutable')
+    .header('vary', 'accept-encoding')
+    .type(asset.contentType)
+  if (isZipped) reply.header('content-encoding', 'gzip')
+  return reply.send(isZipped ? asset.zipped : asset.body)
+}

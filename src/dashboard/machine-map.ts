@@ -1,0 +1,151 @@
+import { Graph, layout } from '@dagrejs/dagre'
+import type { Machine } from '../machine.ts'
+
+/** A machine as it is drawn: boxes and arrows with their places, in pixels from the upper left corner. */
+export interface MachineMap {
+  readonly machine: string
+  readonly version: number
+  readonly digest: string
+  readonly width: number
+  readonly height: number
+  readonly nodes: readonly MapNode[]
+  readonly edges: readonly MapEdge[]
+}
+
+export interface MapNode {
+  readonly state: string
+  readonly title: string
+  readonly purpose: string
+  /** The middle of the box. */
+  readonly x: number
+  readonly y: number
+  readonly width: number
+  readonly height: number
+  readonly initial: boolean
+  readonly settled: boolean
+  readonly final: boolean
+}
+
+/** All transitions that lead from one state to another share one arrow: five names on five arrows are no picture. */
+export interface MapEdge {
+  readonly from: string
+  readonly to: string
+  readonly transitions: readonly { readonly name: string; readonly on: string; readonly purpose: string }[]
+  readonly points: readonly { readonly x: number; readonly y: number }[]
+  /** Where its name stands. Null, without points: it leads back to its own box. */
+  readonly label: { readonly x: number; readonly y: number } | null
+}
+
+const nodeHeight = 58
+const characterWidth = 7.6
+const labelCharacterWidth = 5.8
+const labelMax = 22
+
+/** The name that stands on an arrow: the first one, and how many more there are. */
+export function edgeLabel(names: readonly string[]): string {
+  const [first = '', ...rest] = names
+  const short = first.length > labelMax ? `${first.slice(0, labelMax - 1)}…` : first
+  return rest.length === 0 ? short : `${short} +${rest.length}`
+}
+
+/** Drawn from left to right or from above, whichever can be shown larger on a common screen. */
+export function machineMap(machine: Machine): MachineMap {
+  const maps = (['LR', 'TB'] as const).map((direction) => drawnMap(machine, direction))
+  const [wide, tall] = maps as [MachineMap, MachineMap]
+  return scaleOf(wide) >= scaleOf(tall) ? wide : tall
+}
+
+function scaleOf({ width, height }: MachineMap): number {
+  return Math.min(1, 1_100 / width, 680 / height)
+}
+
+function drawnMap(machine: Machine, rankdir: 'LR' | 'TB'): MachineMap {
+  const graph = new Graph({ multigraph: true })
+  graph.setGraph({ rankdir, nodesep: 30, ranksep: rankdir === 'LR' ? 34 : 26, edgesep: 16, marginx: 16, marginy: 30 })
+  graph.setDefaultEdgeLabel(() => ({}))
+  for (const [name, state] of Object.entries(machine.states)) {
+    const width = Math.max(112, Math.round(Math.min(state.title.length, 26) * characterWidth) + 36)
+    graph.setNode(name, { width, height: nodeHeight })
+  }
+  const arrows = arrowsOf(machine)
+  for (const { from, to, transitions } of arrows) {
+    // An arrow back to its own box is drawn by whoever draws the box.
+    if (from === to) continue
+    const text = edgeLabel(transitions.map(({ name }) => name))
+    // What goes forward as work is done shapes the picture; failures and actions fit themselves in.
+    const weight = transitions.some(({ on }) => on === 'done' || on === 'claim' || on === 'children') ? 8 : 1
+    const width = Math.round(text.length * labelCharacterWidth) + 10
+    graph.setEdge(from, to, { width, height: 18, labelpos: 'c', weight, minlen: 1 }, `${from} ${to}`)
+  }
+  layout(graph)
+  const { width = 0, height = 0 } = graph.graph() as { readonly width?: number; readonly height?: number }
+  return {
+    machine: machine.name,
+    version: machine.version,
+    digest: machine.digest,
+    width: Math.ceil(width),
+    height: Math.ceil(height),
+    nodes: Object.entries(machine.states).map(([name, state]) => {
+      const box = graph.node(name) as Pick<MapNode, 'x' | 'y' | 'width' | 'height'>
+      return {
+        state: name,
+        title: state.title,
+        purpose: state.purpose,
+        x: round(box.x),
+        y: round(box.y),
+        width: box.width,
+        height: box.height,
+        initial: machine.initial.includes(name),
+        settled: machine.settled.includes(name),
+        final: machine.final.includes(name),
+      }
+    }),
+    edges: arrows.map(({ from, to, transitions }) => {
+      if (from === to) return { from, to, transitions, points: [], label: null }
+      const drawn = graph.edge(from, to, `${from} ${to}`) as {
+        readonly points: readonly { readonly x: number; readonly y: number }[]
+        readonly x?: number
+        readonly y?: number
+      }
+      return {
+        from,
+        to,
+        transitions,
+        points: drawn.points.map(({ x, y }) => ({ x: round(x), y: round(y) })),
+        label: drawn.x === undefined || drawn.y === undefined ? null : { x: round(drawn.x), y: round(drawn.y) },
+      }
+    }),
+  }
+}
+
+function arrowsOf(machine: Machine): readonly Pick<MapEdge, 'from' | 'to' | 'transitions'>[] {
+  const groups = Map.groupBy(machine.edges, ({ from, to }) => `${from} ${to}`)
+  return [...groups.values()].map((edges) => ({
+    from: edges[0]!.from,
+    to: edges[0]!.to,
+    transitions: edges.map(({ name, on, purpose }) => ({ name, on, purpose })),
+  }))
+}
+
+function round(pixels: number): number {
+  return Math.round(pixels * 10) / 10
+}
+
+/** Layouts cost milliseconds and a machine never changes: each is made once. What is no longer asked for makes room. */
+export class MapCache {
+  readonly #maps = new Map<string, MachineMap>()
+  readonly #max: number
+
+  constructor(max = 256) {
+    this.#max = max
+  }
+
+  get(machine: Machine): MachineMap {
+    const key = `${machine.name}@${machine.version} ${machine.digest}`
+    const map = this.#maps.get(key) ?? machineMap(machine)
+    this.#maps.delete(key)
+    this.#maps.set(key, map)
+    if (this.#maps.size > this.#max) this.#maps.delete(this.#maps.keys().next().value!)
+    return map
+  }
+}

@@ -1,0 +1,47 @@
+import type { FastifyReply } from 'fastify'
+import type { Clock } from '../clock.ts'
+import { SluiceError } from '../errors.ts'
+import type { Beat, Pulse } from './pulse.ts'
+
+const heartbeatMs = 15_000
+/** A reader that has so much unread is not looking: its connection is closed, and the browser comes again by itself. */
+const unreadBytesMax = 256 * 1_024
+
+/**
+ * The pulse as server-sent events: `history` once, then `beat` whenever something has happened. `streams` holds what ends
+ * each open one: a server that stops does not wait for those who only listen.
+ */
+export function streamPulse(pulse: Pulse, clock: Clock, streams: Set<() => void>, reply: FastifyReply): FastifyReply {
+  const { raw } = reply
+  let cancelHeartbeat = () => {}
+  const end = () => {
+    cancelHeartbeat()
+    streams.delete(end)
+    stop?.()
+    raw.destroy()
+  }
+  const send = (text: string) => {
+    if (raw.destroyed) return
+    if (raw.writableLength > unreadBytesMax) return end()
+    raw.write(text)
+  }
+  // JSON has no line breaks of its own: one data line holds it all.
+  const stop = pulse.listen((beat: Beat) => send(`event: beat\nid: ${beat.position}\ndata: ${JSON.stringify(beat)}\n\n`))
+  if (!stop) throw new SluiceError('conflict', 'Too many pages are listening already. Close some of them.')
+  streams.add(end)
+  reply.hijack()
+  raw.writeHead(200, {
+    ...Object.fromEntries(Object.entries(reply.getHeaders()).filter(([, value]) => value !== undefined)),
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store',
+    'x-accel-buffering': 'no',
+  })
+  send(`retry: 2000\nevent: history\ndata: ${JSON.stringify(pulse.history())}\n\n`)
+  const heartbeat = () => {
+    send(': \n\n')
+    cancelHeartbeat = clock.after(heartbeatMs, heartbeat)
+  }
+  cancelHeartbeat = clock.after(heartbeatMs, heartbeat)
+  raw.once('close', end)
+  return reply
+}

@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto'
+import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+/**
+ * A file that appears under its name whole and durable, or not at all. Until then it stands beside it under the number of the
+ * attempt that writes it: a later attempt removes what earlier ones left, and so takes the pen from one that still lives.
+ */
+export class WholeFile {
+  readonly path: string
+  readonly #temporary: string
+  readonly #handle: FileHandle
+  readonly #hash = createHash('sha256')
+  #bytes = 0
+
+  private constructor(path: string, temporary: string, handle: FileHandle) {
+    this.path = path
+    this.#temporary = temporary
+    this.#handle = handle
+  }
+
+  static async create(path: string, attempt: number): Promise<WholeFile> {
+    await mkdir(dirname(path), { recursive: true })
+    for (let earlier = 1; earlier <= attempt; earlier += 1) await rm(`${path}.${earlier}.tmp`, { force: true })
+    const temporary = `${path}.${attempt}.tmp`
+    return new WholeFile(path, temporary, await open(temporary, 'wx'))
+  }
+
+  /** All at once. */
+  static async write(path: string, attempt: number, content: string, signal?: AbortSignal): Promise<void> {
+    const file = await WholeFile.create(path, attempt)
+    try {
+      await file.write(Buffer.from(content))
+      await file.publish(signal)
+    } catch (error) {
+      await file.discard()
+      throw error
+    }
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  async write(block: Uint8Array): Promise<void> {
+    for (let at = 0; at < block.length; ) {
+      at += (await this.#handle.write(block, at, block.length - at)).bytesWritten
+    }
+    this.#hash.update(block)
+    this.#bytes += block.length
+  }
+
+  /** First the content must be durable, then the name. Says the digest of the content. */
+  async publish(signal?: AbortSignal): Promise<string> {
+    await this.#handle.sync()
+    await this.#handle.close()
+    // Whoever was told to end has a successor, whose file this must not become.
+    signal?.throwIfAborted()
+    await rename(this.#temporary, this.path)
+    await syncFolder(dirname(this.path))
+    return this.#hash.digest('hex')
+  }
+
+  /** Leaves nothing behind, also after a publish that went wrong. */
+  async discard(): Promise<void> {
+    await this.#handle.close().catch(() => {})
+    await rm(this.#temporary, { force: true })
+  }
+}
+
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
