@@ -9,6 +9,8 @@ import {
   parseDeviations,
   parseMermaid,
 } from '../src/diagram.ts'
+import { chunkedChunk } from '../workflows/chunked/chunk-machine.ts'
+import { chunkedJob } from '../workflows/chunked/job-machine.ts'
 import { uploadBatch } from '../workflows/upload/batch-machine.ts'
 import { type SeedDiagramName, seedDiagrams } from './seed-diagrams.ts'
 
@@ -17,6 +19,8 @@ import { type SeedDiagramName, seedDiagrams } from './seed-diagrams.ts'
  * labels begin with one. 001 is superseded by 000 and is compared with no machine.
  */
 const compared: readonly { diagram: SeedDiagramName; machine: DiagramSubject; names?: boolean }[] = [
+  { diagram: '000-job', machine: chunkedJob },
+  { diagram: '000-chunk', machine: chunkedChunk },
   { diagram: '003-upload-batch', machine: uploadBatch, names: true },
 ]
 
@@ -244,5 +248,39 @@ describe('every machine has the edges of its diagram', () => {
       deviations.filter((row) => !known.has(row.diagram)),
       [],
     )
+  })
+})
+
+describe('001 is superseded by 000', () => {
+  const lines = ({ initial, final, edges }: Diagram): readonly string[] => [
+    ...initial.map((to) => `[*] --> ${to}`),
+    ...edges.map(({ from, to }) => `${from} --> ${to}`),
+    ...final.map((from) => `${from} --> [*]`),
+  ]
+  const only = (one: Diagram, other: Diagram): string[] =>
+    [...new Set(lines(one))].filter((line) => !lines(other).includes(line)).sort()
+
+  test('jobs can be cancelled since, and end', () => {
+    assert.deepEqual(only(seedDiagrams['001-job'], seedDiagrams['000-job']), [])
+    assert.deepEqual(only(seedDiagrams['000-job'], seedDiagrams['001-job']), [
+      'cancelled --> [*]',
+      'completed --> [*]',
+      'errored --> cancelled',
+      'failed --> [*]',
+      'in_progress --> cancelled',
+    ])
+  })
+
+  test('chunks wait before they are queued since', () => {
+    assert.deepEqual(only(seedDiagrams['001-chunk'], seedDiagrams['000-chunk']), ['[*] --> queued'])
+    assert.deepEqual(only(seedDiagrams['000-chunk'], seedDiagrams['001-chunk']), [
+      '[*] --> gate_waiting',
+      '[*] --> poll_waiting',
+      '[*] --> ready',
+      'gate_waiting --> ready',
+      'in_progress --> poll_waiting',
+      'poll_waiting --> ready',
+      'ready --> queued',
+    ])
   })
 })

@@ -197,6 +197,7 @@ describe('job run', () => {
       ['count', ...own, '--attach', 'node_modules'],
       /^node_modules is a folder, not a file\.\n$/,
     ],
+    ['a network that is none', ['sum', ...own, '--allow', '10.0.0.0/99'], /^"10\.0\.0\.0\/99" is no network: .*\n$/],
     ['a missing module', ['sum', '--jobs', 'none.ts'], /^The module of jobs none\.ts does not exist\.\n$/],
     [
       'a module that throws',

@@ -39,6 +39,7 @@ export function jobCommand(doing: Doing): Command {
     .option('--job-version <number>', 'which version of the definition (default: the newest)', wholeNumber)
     .option('--key <key>', 'the same key gives the same job, however often this is typed')
     .option('--priority <number>', 'lower comes first', signedNumber)
+    .option('--collection <name>', 'whose it is: a hold over the collection keeps it back')
     .option('--no-wait', 'only start it; whoever works on the store takes it up')
     .option(...json)
     .option(...quiet)

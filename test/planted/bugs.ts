@@ -1,4 +1,5 @@
 import type { Bug } from './bug.ts'
+import { chunkedBugs } from './chunked-bugs.ts'
 import { engineBugs } from './engine-bugs.ts'
 import { followUpBugs } from './follow-up-bugs.ts'
 import { groupBugs } from './group-bugs.ts'
@@ -15,4 +16,5 @@ export const bugs: readonly Bug[] = [
   ...groupBugs,
   ...followUpBugs,
   ...sqliteBugs,
+  ...chunkedBugs,
 ]

@@ -2,6 +2,7 @@ import type { JobView } from 'sluice/chunked'
 import type { Host } from '../host.ts'
 import { ProgressBlock } from '../progress-block.ts'
 import type { Terminal } from '../terminal.ts'
+import { plain } from '../text.ts'
 import { titleOf } from './report.ts'
 import { figuresText, inView, type StepFigures, StepPaces, stepLines } from './step-figures.ts'
 
@@ -59,7 +60,10 @@ function blockOf(
 ): readonly string[] {
   const { steps, before, after } = inView(figures)
   return [
-    headOf(view, waitsFor ?? `${Math.floor(view.percent)} %`),
+    // What nobody has taken up yet may be held back: it says why.
+    view.state === 'queued'
+      ? `${titleOf(view)} ${plain(view.sentence)}`
+      : headOf(view, waitsFor ?? `${Math.floor(view.percent)} %`),
     ...(before > 0 ? [`  … ${before} steps before these`] : []),
     ...stepLines(steps, columns),
     ...(after > 0 ? [`  … ${after} steps after these`] : []),

@@ -13,6 +13,7 @@ const view: JobView = {
   parameters: {},
   attachments: [],
   startedBy: 'ada',
+  collection: null,
   createTime: 1_000,
   startTime: 2_000,
   endTime: 12_000,

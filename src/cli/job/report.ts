@@ -146,7 +146,11 @@ function reasonLines({ reasons }: JobView, samples: readonly FailureSample[]): r
 function noteLines({ state, chunks, rerun, handler, generation }: JobView): readonly string[] {
   const tolerated = state === 'completed' && chunks.failed > 0
   return [
-    ...(tolerated ? [`${countOf(chunks.failed)} failed chunks are within what the job tolerates.`] : []),
+    ...(tolerated
+      ? [
+          `${countOf(chunks.failed)} failed ${chunks.failed === 1 ? 'chunk is' : 'chunks are'} within what the job tolerates.`,
+        ]
+      : []),
     ...(generation > 0 ? [`It was run again ${generation === 1 ? 'once' : `${generation} times`}.`] : []),
     ...(rerun && Object.keys(rerun).length > 0 ? [`The last rerun: ${countsText(rerun)}.`] : []),
     ...(handler?.error ? [`Its handler failed in all attempts: ${plain(handler.error)}`] : []),

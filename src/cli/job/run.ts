@@ -10,13 +10,14 @@ export interface RunOptions extends WorkOptions, ParameterOptions {
   readonly jobVersion?: number
   readonly key?: string
   readonly priority?: number
+  readonly collection?: string
   /** False: start it and leave. */
   readonly wait?: boolean
 }
 
 /** Starts a job and stays until it has ended. */
 export async function run(name: string, options: RunOptions, host: Host): Promise<number> {
-  const { attach = [], key, priority } = options
+  const { attach = [], key, priority, collection } = options
   const version = options.jobVersion === undefined ? {} : { version: options.jobVersion }
   const stopping = new AbortController()
   let parameters: unknown
@@ -34,6 +35,7 @@ export async function run(name: string, options: RunOptions, host: Host): Promis
       startedBy: host.user,
       ...(key === undefined ? {} : { key }),
       ...(priority === undefined ? {} : { priority }),
+      ...(collection === undefined ? {} : { collection }),
       ...(attach.length === 0 ? {} : { attachments: attachmentsOf(attach, stopping.signal) }),
     })
   return options.wait === false ? startOnly({ open, begin }, options, host) : workOn({ open, begin }, options, host)

@@ -32,6 +32,7 @@ function factsOf(view: JobView): readonly string[] {
   const files = view.attachments.map(({ name, bytes }) => `${plain(name, 128)} (${sizeOf(bytes)})`)
   const rows: readonly (readonly [string, string | null])[] = [
     ['created', `${timeOf(view.createTime)}${startedBy === null ? '' : ` by ${plain(startedBy, 100)}`}`],
+    ['collection', view.collection === null ? null : plain(view.collection, 200)],
     ['started', from === null ? null : timeOf(from)],
     ['ended', to === null ? null : `${timeOf(to)}${from === null ? '' : `, after ${durationOf(to - from)}`}`],
     ['progress', to === null ? `${Math.floor(view.percent)} %` : null],

@@ -13,6 +13,7 @@ const view: UploadBatchView = {
   fileMd5Hash: 'd41d8cd98f00b204e9800998ecf8427e',
   sha256: 'e3b0',
   uploadedBy: 'ada',
+  collection: null,
   uploadedAt: 1_700_000_000_000,
   processingStartedAt: 1_700_000_001_000,
   processingCompletedAt: 1_700_000_020_000,

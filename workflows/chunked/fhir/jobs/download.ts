@@ -57,7 +57,7 @@ export async function download(url: string, path: string, tools: DownloadTools):
       // It has changed since: its beginning is worth nothing any more.
       if (detail?.reason === 'range') await rm(`${path}.state`, { force: true })
       else if (!detail?.retryable) throw error
-      const waitMs = Math.min(limits.resumeMs * 2 ** resumes, waitMsMax)
+      const waitMs = Math.min(limits.retryMs * 2 ** resumes, waitMsMax)
       // A server that wants to be left alone for longer is: the chunk waits, not this process.
       if (resumes >= limits.resumesMax || (detail.retryAfterMs ?? 0) > waitMs) throw error
       await sleep(clock, waitMs, signal)

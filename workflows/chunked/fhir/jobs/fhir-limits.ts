@@ -23,9 +23,10 @@ export interface FhirLimits {
   readonly idleMs: number
   /** Bytes after which a download is made durable. */
   readonly saveBytes: number
-  /** How often one attempt goes on after a cut connection, and how long it waits before the first time. */
+  /** How often one attempt goes on after a cut connection. */
   readonly resumesMax: number
-  readonly resumeMs: number
+  /** The first wait after something went wrong; later ones are longer. */
+  readonly retryMs: number
   /** Downloads of jobs that never ended are removed after so long. */
   readonly downloadKeepMs: number
   /** Resources in one file of an export, unless that made more files than filesMax of them. */
@@ -41,7 +42,7 @@ export const defaultFhirLimits: FhirLimits = {
   rangeBytes: 4 * 1024 * 1024,
   groupLines: 1_000,
   groupBytes: 1024 * 1024,
-  importConcurrency: 4,
+  importConcurrency: 2,
   errorLinesMax: 10_000,
   samplesMax: 20,
   filesToldMax: 100,
@@ -49,7 +50,7 @@ export const defaultFhirLimits: FhirLimits = {
   idleMs: 60_000,
   saveBytes: 16 * 1024 * 1024,
   resumesMax: 50,
-  resumeMs: 250,
+  retryMs: 250,
   downloadKeepMs: 7 * 24 * 60 * 60_000,
   exportResources: 50_000,
   exportFilesMax: 500,

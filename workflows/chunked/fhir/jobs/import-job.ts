@@ -24,6 +24,7 @@ import { damaged, isGzip, plainCopy } from './plain-copy.ts'
 /** Reads NDJSON files of FHIR resources from URLs and folders, checks every line, and stores the good ones. */
 export function importJob(workshop: Workshop): JobDefinition {
   const { folder, limits, tolerance, clock } = workshop
+  const retry = { attemptsMax: 6, backoff: { firstMs: limits.retryMs, maxMs: 60_000 } }
   return defineJob({
     id: 'fhir-import',
     version: 1,
@@ -57,7 +58,7 @@ export function importJob(workshop: Workshop): JobDefinition {
       output: lineRange,
       concurrency: 4,
       timeoutMs: 24 * 60 * 60_000,
-      retry: { attemptsMax: 6, backoff: { firstMs: 1_000, maxMs: 60_000 } },
+      retry,
       weight: 0.14,
       run: (details, sink) => splitFile(details, sink, workshop),
     })
@@ -66,6 +67,7 @@ export function importJob(workshop: Workshop): JobDefinition {
       description: 'Checks the lines of a range and stores the good ones',
       concurrency: limits.importConcurrency,
       timeoutMs: 60 * 60_000,
+      retry,
       weight: 0.84,
       output: rangeOutcome,
       run: async (details, sink) => {

@@ -1,0 +1,166 @@
+import type { Bug } from './bug.ts'
+import { inChunkedSimulation as caughtBy } from './chunked-seeds.ts'
+
+const judgement = 'workflows/chunked/judgement.ts'
+const jobRules = 'workflows/chunked/job-rules.ts'
+const jobMachine = 'workflows/chunked/job-machine.ts'
+const chunkRules = 'workflows/chunked/chunk-rules.ts'
+const chunkProcessor = 'workflows/chunked/chunk-processor.ts'
+const sink = 'workflows/chunked/sink.ts'
+const reduction = 'workflows/chunked/reduction.ts'
+
+/** What the chunked family can do wrong on an engine that does everything right. */
+export const chunkedBugs: readonly Bug[] = [
+  {
+    name: 'failures-overlooked',
+    what: 'A job with failed chunks goes on, and completes.',
+    file: judgement,
+    find: "if (isBeyond(plan, steps, frontier)) return { kind: 'failed' }",
+    replace: '',
+    caughtBy,
+  },
+  {
+    name: 'tolerance-off-by-one',
+    what: 'A job tolerates one failure more than it says.',
+    file: judgement,
+    find: '> tolerance.failures',
+    replace: '> tolerance.failures + 1',
+    caughtBy,
+  },
+  {
+    name: 'share-of-what-is-not-known-yet',
+    what: 'A share of failures is judged while the step before may still give out chunks: the first failure is a hundred per cent.',
+    file: judgement,
+    find: 'frontier < 0 ? steps : steps.slice(0, frontier + 1)',
+    replace: 'steps',
+    caughtBy,
+  },
+  {
+    name: 'gates-opened-together',
+    what: 'With a gate all later ones open: their chunks run beside those of the steps before.',
+    file: jobRules,
+    find: '{ open: [step.id] }',
+    replace: '{ open: data.plan.steps.slice(judged.to).map(({ id }) => id) }',
+    caughtBy,
+  },
+  {
+    name: 'gate-left-shut',
+    what: 'The current step moves, and its gate stays shut: its chunks wait for ever.',
+    file: jobRules,
+    find: '{ open: [step.id] }',
+    replace: '{ open: [] }',
+    caughtBy,
+  },
+  {
+    name: 'second-reducer',
+    what: 'A job that reduces again after a rerun has a second REDUCER chunk.',
+    file: jobRules,
+    find: 'ordinal: ordinals.reducer,',
+    replace: 'ordinal: ordinals.reducer + now,',
+    caughtBy,
+  },
+  {
+    name: 'rerun-leaves-gates-open',
+    what: 'A job that is run again leaves the gates behind the step where it begins open.',
+    file: jobRules,
+    find: 'gated && index > from',
+    replace: 'gated && index > from + 99',
+    caughtBy,
+  },
+  {
+    name: 'rerun-before-the-gate',
+    what: 'A failed chunk behind a gate runs again before the steps in front of it are complete.',
+    file: chunkRules,
+    find: 'rerunOf(input)?.gated?.includes(lane) ?? false',
+    replace: 'rerunOf(input)?.gated?.includes(`not ${lane}`) ?? false',
+    caughtBy,
+  },
+  {
+    name: 'handler-not-asked-for',
+    what: 'A job ends, and nobody is told.',
+    file: jobRules,
+    find: 'return ask === null ? { data } : { data, ask }',
+    replace: 'return { data }',
+    caughtBy,
+  },
+  {
+    name: 'failed-job-goes-on',
+    what: 'Chunks of a job that has failed are still started.',
+    file: jobMachine,
+    find: "when: 'AnyFailedChunks',\n      assign: 'endFailed',\n      children: 'rest',",
+    replace: "when: 'AnyFailedChunks',\n      assign: 'endFailed',\n      children: 'go',",
+    caughtBy,
+  },
+  {
+    name: 'cancel-lets-chunks-end',
+    what: 'What runs when a job is cancelled is committed all the same.',
+    file: jobMachine,
+    find: "children: 'stop',",
+    replace: "children: 'rest',",
+    caughtBy,
+  },
+  {
+    name: 'poll-counted-as-error',
+    what: 'Whoever looks again later is counted as if something had gone wrong.',
+    file: chunkProcessor,
+    find: 'pollAttempts: data.pollAttempts + 1,\n    pollDeadline,',
+    replace: 'pollAttempts: data.pollAttempts + 1,\n    errorCount: data.errorCount + 1,\n    pollDeadline,',
+    caughtBy,
+  },
+  {
+    name: 'poll-without-a-deadline',
+    what: 'A chunk polls as long as it likes.',
+    file: chunkProcessor,
+    find: 'data.pollDeadline ?? now +',
+    replace: 'now +',
+    caughtBy,
+  },
+  {
+    name: 'strangers-say-when-attempts-are-spent',
+    what: 'A process that does not know the definition fails its chunks by attempts that are not theirs.',
+    file: chunkProcessor,
+    find: 'if (!found) return patience',
+    replace: 'if (!found) return null',
+    caughtBy,
+  },
+  {
+    name: 'error-not-counted',
+    what: 'An attempt that ended in an error is not counted.',
+    file: chunkRules,
+    find: 'errorCount: data.errorCount + 1 }',
+    replace: 'errorCount: data.errorCount }',
+    caughtBy,
+  },
+  {
+    name: 'list-handed-over-twice',
+    what: 'A list that was handed over at a checkpoint is handed over again at the end.',
+    file: sink,
+    find: 'this.#push(target, items)\n    this.#gatherings = null',
+    replace: 'this.#push(target, items)',
+    caughtBy,
+  },
+  {
+    name: 'outputs-left-behind-at-a-checkpoint',
+    what: 'What a step gave its reducer before a checkpoint is lost with its process.',
+    file: chunkProcessor,
+    find: 'kept: this.#sink.kept }',
+    replace: 'kept: { ...this.#sink.kept, output: null } }',
+    caughtBy,
+  },
+  {
+    name: 'reduction-begins-anew-with-what-it-has',
+    what: 'After a crash a reducer takes everything in again, on top of what it had gathered.',
+    file: reduction,
+    find: 'let step = begun?.step ?? -1;',
+    replace: 'let step = -1;',
+    caughtBy,
+  },
+  {
+    name: 'reduction-skips-a-page',
+    what: 'A reducer goes on behind the page where its checkpoint was, not behind the chunk.',
+    file: reduction,
+    find: 'if (next === null || !last) return',
+    replace: 'if (next !== null || !last) return',
+    caughtBy,
+  },
+]
