@@ -118,7 +118,10 @@ export interface Progress {
 }
 
 export interface WatchOptions {
+  /** Refused with `not_found`, when read, if something behind it is not kept any more. */
   readonly after?: number
+  /** Told once, of the position from which is watched. */
+  readonly begun?: (position: number) => void
   readonly ids?: readonly EntityId[]
   readonly signal?: AbortSignal
 }
@@ -135,6 +138,8 @@ export interface ActOptions extends Partial<Actor> {
   readonly input?: unknown
   /** Refuse if the entity has moved since it was looked at. */
   readonly seq?: number
+  /** For an act on many: the same key gives the same walk. */
+  readonly key?: string
   /** Needed for actions that carry a warning. */
   readonly confirmed?: boolean
 }

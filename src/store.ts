@@ -350,6 +350,8 @@ export interface EventPage {
   readonly births: readonly EntityId[]
   /** Feed only: give it as `after` to read on. Never behind anything that was returned. */
   readonly position: number
+  /** Feed only: something behind `after` is not kept any more, and was not returned. */
+  readonly missed: boolean
 }
 
 export type HoldChange =

@@ -219,6 +219,7 @@ export class LocalControl implements Control {
     // What a person asked for goes before the work that it is about.
     const walk = await this.submit(walkMachine.name, data, {
       priority: -priorityMax,
+      ...(options.key === undefined ? {} : { key: `walk:${options.key}` }),
       ...(data.actor.actor === null ? {} : { actor: data.actor.actor }),
     })
     return { ...count, warnings, walk: walk.id }

@@ -1,5 +1,6 @@
 import type { Change, WatchOptions } from '../control.ts'
 import type { EntityId } from '../entity.ts'
+import { SluiceError } from '../errors.ts'
 import { eventsOf } from '../event.ts'
 import type { EventPage } from '../store.ts'
 import type { Bell } from './bell.ts'
@@ -29,14 +30,21 @@ async function positionOf({ store }: Services): Promise<number> {
 async function* changesFrom(
   services: Services,
   bell: Bell,
-  { ids, signal }: WatchOptions,
+  { ids, signal, after, begun }: WatchOptions,
   begin: Promise<number>,
 ): AsyncGenerator<Change, void, undefined> {
   const wanted = ids && new Set(ids)
   let position = await begin
+  begun?.(position)
+  let isFirst = after !== undefined
   // An engine that has stopped has nothing more to show: the watch ends with it.
   while (!signal?.aborted && !services.completer.isEnded) {
     const page = await nextPage(services, bell, position, signal)
+    if (isFirst && page.missed) {
+      const message = `The feed does not go back to position ${after} any more; what came since then is in the histories.`
+      throw new SluiceError('not_found', message, { after, position: page.position })
+    }
+    isFirst = false
     position = page.position
     const events = page.moves.filter(({ entity }) => isWanted(wanted, entity)).flatMap(eventsOf)
     const births = page.births.filter((id) => isWanted(wanted, id))

@@ -36,15 +36,22 @@ export class AttachmentStore {
     this.#clock = clock
   }
 
-  async store(given: readonly GivenAttachment[]): Promise<StoredAttachments> {
-    this.#check(given)
+  /** Those of a form that is streamed are known one after another: each is checked when it comes. */
+  async store(given: Iterable<GivenAttachment> | AsyncIterable<GivenAttachment>): Promise<StoredAttachments | null> {
     await mkdir(this.#folder, { recursive: true })
     const mark = Math.floor(this.#clock.random() * 1e12).toString(36)
     const receiving = join(this.#folder, `receiving-${process.pid}-${this.#clock.now()}-${mark}`)
     await mkdir(receiving)
     try {
       const attachments: Attachment[] = []
-      for (const attachment of given) attachments.push(await this.#receive(receiving, attachment))
+      for await (const attachment of given) {
+        this.#check(attachment.name, attachments)
+        attachments.push(await this.#receive(receiving, attachment))
+      }
+      if (attachments.length === 0) {
+        await rm(receiving, { recursive: true, force: true })
+        return null
+      }
       const folder = createHash('sha256').update(JSON.stringify(attachments)).digest('hex')
       await syncFolder(receiving)
       await this.#publish(receiving, join(this.#folder, folder))
@@ -84,21 +91,20 @@ export class AttachmentStore {
     return removed
   }
 
-  #check(given: readonly GivenAttachment[]): void {
+  #check(name: string, before: readonly Attachment[]): void {
     const { attachmentsMax } = this.#limits
-    if (given.length > attachmentsMax) {
-      throw new SluiceError('invalid', `A job has at most ${attachmentsMax} attachments; ${given.length} were given.`)
+    const field = `attachments.${before.length}`
+    if (before.length >= attachmentsMax) {
+      throw new SluiceError('invalid', `A job has at most ${attachmentsMax} attachments; more were given.`)
     }
-    for (const [index, { name }] of given.entries()) {
-      if (!nameRule.test(name)) {
-        throw new SluiceError(
-          'invalid',
-          `attachments.${index}.name must be up to 128 letters, digits, dots, dashes or underscores; it was ${JSON.stringify(name)}.`,
-        )
-      }
-      if (given.findIndex((other) => other.name === name) < index) {
-        throw new SluiceError('invalid', `attachments.${index}.name is ${name}, and another one has that name.`)
-      }
+    if (!nameRule.test(name)) {
+      throw new SluiceError(
+        'invalid',
+        `${field}.name must be up to 128 letters, digits, dots, dashes or underscores; it was ${JSON.stringify(name)}.`,
+      )
+    }
+    if (before.some((other) => other.name === name)) {
+      throw new SluiceError('invalid', `${field}.name is ${name}, and another one has that name.`)
     }
   }
 

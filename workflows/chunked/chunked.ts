@@ -29,7 +29,7 @@ export interface StartOptions {
   readonly key?: string
   /** Lower first; its chunks have the same. */
   readonly priority?: number
-  readonly attachments?: readonly GivenAttachment[]
+  readonly attachments?: readonly GivenAttachment[] | AsyncIterable<GivenAttachment>
   readonly startedBy?: string
   /** Whose it is: a hold over the collection keeps it from being taken up. */
   readonly collection?: string
@@ -159,10 +159,11 @@ async function start(
 ): Promise<Started> {
   const definition = definitions.get(id, version)
   const parameters = parametersOf(definition, given)
-  if (files.length > 0 && !store) {
+  const isAsked = !Array.isArray(files) || files.length > 0
+  if (isAsked && !store) {
     throw new SluiceError('invalid', 'This process has no folder for attachments; open the family with one.')
   }
-  const stored = files.length > 0 && store ? await store.store(files) : null
+  const stored = isAsked && store ? await store.store(files) : null
   const data: JobData = {
     definition: definition.id,
     version: definition.version,

@@ -110,11 +110,16 @@ function ended(data: JobData, ask: string | null): EdgeChange<JobData> {
   return ask === null ? { data } : { data, ask }
 }
 
-/** The processor has found the step from which the job goes on; later gates are shut again until it is complete. */
+/**
+ * The processor has found the step from which the job goes on. Its gate is open, whether or not the job had come so far; later gates
+ * are shut again until it is complete.
+ */
 const reopenJob: JobAssign = ({ data }) => {
   const from = stepIndex(data.plan, data.currentStep)
-  const shut = data.plan.steps.filter(({ gated }, index) => gated && index > from).map(({ id }) => id)
-  return { data: { ...data, endTime: null, errorMessage: null, handler: null, toleratedFailures: 0 }, shut }
+  const gated = data.plan.steps.flatMap(({ id, gated }, index) => (gated ? { id, isReached: index <= from } : []))
+  const open = gated.filter(({ isReached }) => isReached).map(({ id }) => id)
+  const shut = gated.filter(({ isReached }) => !isReached).map(({ id }) => id)
+  return { data: { ...data, endTime: null, errorMessage: null, handler: null, toleratedFailures: 0 }, open, shut }
 }
 
 const noteRequestFailure: JobAssign = ({ data, id, generation, state }, { now, error, reason }) => {

@@ -39,6 +39,8 @@ export interface Reception {
   readonly collection?: string
   /** The same content from the same uploader is a new batch all the same. */
   readonly force?: boolean
+  /** With `force`: the same key gives the same batch, so that a request may be repeated. */
+  readonly key?: string
   readonly onProgress?: (bytes: number) => void
 }
 
@@ -104,7 +106,8 @@ export async function openUpload(options: UploadOptions): Promise<Upload> {
         received: { fileSize, md5, contentType, storedBytes, at: clock.now() },
       }
       const key = `upload:${uploadedBy}:${sha256}`
-      const again = about.force ? `:${clock.now()}-${Math.floor(clock.random() * 1e9)}` : ''
+      const once = about.key ?? `${clock.now()}-${Math.floor(clock.random() * 1e9)}`
+      const again = about.force ? `:${once}` : ''
       const { id, existing } = await control.submit(uploadBatch.name, data, { key: key + again, actor: uploadedBy })
       return { id, existing }
     },

@@ -44,7 +44,12 @@ export class History {
     if ('entity' in query) {
       // Seq counts from 1 without a gap, so the row behind seq n stands at position n.
       const begin = Math.max(0, query.afterSeq)
-      return { moves: (this.#moves.get(query.entity) ?? []).slice(begin, begin + limit), births: [], position: 0 }
+      return {
+        moves: (this.#moves.get(query.entity) ?? []).slice(begin, begin + limit),
+        births: [],
+        position: 0,
+        missed: false,
+      }
     }
     this.#expire(now)
     const begin = Math.max(this.#expired, query.after - this.#dropped)
@@ -54,6 +59,7 @@ export class History {
       births: entries.flatMap((entry) => entry.birth ?? []),
       // Whoever asks from beyond the end goes on from the end: what comes next is not lost to him.
       position: this.#dropped + Math.min(begin, this.#feed.length) + entries.length,
+      missed: Math.max(0, query.after) < this.#dropped + this.#expired,
     }
   }
 

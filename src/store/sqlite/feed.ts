@@ -86,7 +86,13 @@ export class Feed {
 
   read(query: EventQuery, now: number, pageMax: number): EventPage {
     const limit = Math.max(0, Math.min(query.limit, pageMax))
-    if ('entity' in query) return { moves: this.#history(query.entity, query.afterSeq, limit), births: [], position: 0 }
+    if ('entity' in query)
+      return {
+        moves: this.#history(query.entity, query.afterSeq, limit),
+        births: [],
+        position: 0,
+        missed: false,
+      }
     return this.#feed(query.after, limit, now)
   }
 
@@ -105,6 +111,7 @@ export class Feed {
     const births: EntityId[] = []
     // Whoever asks from beyond the end goes on from the end: what comes next is not lost to him.
     let position = Math.min(Math.max(0, after), this.#end())
+    const missed = this.#isMissed(position, now)
     while (moves.length + births.length < limit) {
       const [operation, offset] = [Math.floor(position / span), position % span]
       const row = this.#database.get(
@@ -121,7 +128,17 @@ export class Feed {
       this.#expand(changes, passed, Math.min(total, passed + room), moves, births)
       position = passed + room >= total ? (found + 1) * span : found * span + passed + room
     }
-    return { moves, births, position: Math.min(position, this.#end()) }
+    return { moves, births, position: Math.min(position, this.#end()), missed }
+  }
+
+  /** Operations are numbered from 1, and the oldest go first. */
+  #isMissed(position: number, now: number): boolean {
+    const oldest = this.#database.number(
+      'SELECT position FROM operation WHERE at >= ? ORDER BY position LIMIT 1',
+      now - this.#keptMs,
+    )
+    const first = oldest === null ? this.#end() : oldest * span
+    return first > span && position < first
   }
 
   /** Behind the last operation. */

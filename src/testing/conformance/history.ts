@@ -112,6 +112,20 @@ export function history(tell: Tell): void {
     }
   })
 
+  tell('a reader whose position is too old is told that it has missed something', async (story) => {
+    await story.createMany(3)
+    const { position, missed } = await story.store.events({ after: 0, limit: 2 })
+    assert.equal(missed, false)
+    assert.equal((await story.store.events({ after: position, limit: 10 })).missed, false)
+    story.clock.advance(2 * 60 * 60 * 1_000)
+    assert.equal((await story.store.events({ after: position, limit: 10 })).missed, true, 'nothing is left')
+    await story.createMany(1)
+    const old = await story.store.events({ after: position, limit: 10 })
+    assert.deepEqual([old.missed, old.births.length], [true, 1])
+    assert.equal((await story.store.events({ after: old.position, limit: 10 })).missed, false)
+    assert.equal((await story.store.events({ after: Number.MAX_SAFE_INTEGER, limit: 1 })).missed, false)
+  })
+
   tell('a reader that goes on from its position misses nothing that was committed later', async (story) => {
     const other = await story.reopen()
     const seen: string[] = []

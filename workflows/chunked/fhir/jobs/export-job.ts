@@ -78,7 +78,7 @@ export function exportJob({ desk, limits, roots }: Workshop): JobDefinition {
         const total = types.reduce((sum, { resources }) => sum + resources, 0)
         const size = Math.max(limits.exportResources, Math.ceil(total / limits.exportFilesMax))
         for (const { type } of types) await sink.accept({ type, size, begun })
-        return done(types.length)
+        return done()
       },
     })
     .step({

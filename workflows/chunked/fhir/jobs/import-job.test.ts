@@ -44,7 +44,7 @@ for (const kind of storeKinds) {
 
       assert.equal(view.state, 'completed', view.errorMessage ?? '')
       assertCounts(report, counts)
-      assert.equal(view.records, counts.lines + (view.steps[0]?.records ?? 0) + (view.steps[1]?.records ?? 0))
+      assert.equal(view.records, counts.lines)
       assert.equal(view.warningCount, 1, 'the other file was passed over')
       const types = Object.fromEntries(Object.entries(report.types).map(([type, { created }]) => [type, created]))
       assert.deepEqual(types, counts.resourcesByType)
@@ -85,7 +85,7 @@ for (const kind of storeKinds) {
       assert.deepEqual(await fhir.stage.drift(view.id), [])
     })
 
-    test('what was exported and is imported again is unchanged, also by another store of jobs', async () => {
+    test('what was exported and is imported again is unchanged', async () => {
       await using fhir = await FhirStage.open(kind)
       const { counts } = await writeSample({ folder: fhir.at('in'), count: 600, withoutId: 0.1 })
       await fhir.run('fhir-import', { inputs: [{ folder: fhir.at('in') }] })
@@ -170,15 +170,6 @@ describe('fhir-import', () => {
     const inputs = [{ file: fhir.at('good.ndjson') }, { file: fhir.at('missing.ndjson') }]
     const view = await fhir.run<ImportReport>('fhir-import', { inputs })
     assert.deepEqual([view.state, view.chunks.failed, view.report.created], ['completed', 1, 1])
-  })
-
-  test('a file that may not be read says so', {
-    skip: process.getuid?.() === 0 && 'root may read anything',
-  }, async () => {
-    await using fhir = await FhirStage.open('memory')
-    await writeFile(fhir.at('secret.ndjson'), `${patient('a')}\n`, { mode: 0 })
-    const view = await fhir.run('fhir-import', { inputs: [{ file: fhir.at('secret.ndjson') }] })
-    assert.deepEqual(view.reasons, { 'file not readable': 1 })
   })
 
   test('links that lead out of the allowed folders are refused, others are followed', async () => {

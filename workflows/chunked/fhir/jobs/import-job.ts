@@ -49,7 +49,7 @@ export function importJob(workshop: Workshop): JobDefinition {
           .toString(36)
           .padStart(8, '0')
         for (const [index, file] of files.entries()) await sink.accept({ mark, begun, index, ...file })
-        return done(files.length)
+        return done()
       },
     })
     .step({
@@ -122,7 +122,6 @@ async function splitFile(
   const { data, signal } = details
   const { mark, begun, index, name, source, type, problem } = data
   if (problem) return fail(problem.reason, problem.message)
-  let count = 0
   try {
     const { path, sha256 } = await plainFile(details, workshop)
     for await (const range of rangesOf(path, workshop.limits.rangeBytes, signal)) {
@@ -131,9 +130,8 @@ async function splitFile(
         throw damaged(name)
       }
       await sink.accept({ mark, begun, file: { index, name, source, type }, path, ...range })
-      count += 1
     }
-    return done(count)
+    return done()
   } catch (error) {
     signal.throwIfAborted()
     const outcome = dialOutcome(error)

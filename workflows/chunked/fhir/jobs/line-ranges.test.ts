@@ -34,7 +34,8 @@ test('the lines of all ranges are the lines of the file, with their numbers and 
       async (all, endsWithBreak, rangeBytes) => {
         const bytes = Buffer.from(all.join('\n') + (endsWithBreak && all.length > 0 ? '\n' : ''))
         await writeFile(file, bytes)
-        const ranges = await Array.fromAsync(rangesOf(file, rangeBytes, signal))
+        const ranges = []
+        for await (const range of rangesOf(file, rangeBytes, signal)) ranges.push(range)
         const found: Line[] = []
         let at = 0
         for (const [index, range] of ranges.entries()) {

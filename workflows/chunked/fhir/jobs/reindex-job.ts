@@ -79,15 +79,12 @@ export function reindexJob({ desk, limits }: Workshop): JobDefinition {
       concurrency: 4,
       weight: 0.04,
       run: async ({ data: { type, from, to, begun }, parameters: { all } }, sink) => {
-        let count = 0
         for (let after: number | null = 0; after !== null; ) {
           const query = { range: { type, from, to }, after, limit: reindexGroup, stale: !all }
           const page: Awaited<ReturnType<typeof desk.ids>> = await desk.ids(query)
           if (page.items.length > 0) await sink.accept({ type, begun, numbers: [...page.items] })
-          count += page.items.length
           after = page.next
         }
-        return done(count)
       },
     })
     .step({
