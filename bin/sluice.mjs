@@ -10,7 +10,13 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const majorMin = 24
-const memoryFlags = ['--max-semi-space-size=8', '--max-old-space-size=128', '--v8-pool-size=2']
+// A server has many readers at once, and lives long: it may keep more at hand.
+const isServer = ['serve', 'worker'].includes(process.argv[2] ?? '')
+const memoryFlags = [
+  `--max-semi-space-size=${isServer ? 16 : 8}`,
+  `--max-old-space-size=${isServer ? 512 : 128}`,
+  '--v8-pool-size=2',
+]
 const sourceFlag = '--conditions=sluice-source'
 
 if (Number(process.versions.node.split('.')[0]) < majorMin) {

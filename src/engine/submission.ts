@@ -14,6 +14,8 @@ export class Submission {
   /** Something is submitted for this later time. */
   readonly #expect: (at: number) => void
   #operations = 0
+  #queue: Waiting[] = []
+  #busy = false
 
   constructor(services: Services, expect: (at: number) => void) {
     this.#services = services
@@ -69,8 +71,47 @@ export class Submission {
     })
   }
 
+  /** All that is submitted in one turn of the event loop, by whomever, is one durable write. */
+  #create(births: readonly Birth[]): Promise<readonly CreateVerdict[]> {
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ births, resolve, reject })
+      if (this.#busy) return
+      this.#busy = true
+      this.#services.clock.soon(() => void this.#run())
+    })
+  }
+
+  async #run(): Promise<void> {
+    while (this.#queue.length > 0) {
+      const group = this.#nextGroup()
+      try {
+        const verdicts = await this.#send(group.flatMap(({ births }) => births))
+        let begin = 0
+        for (const { births, resolve } of group) {
+          resolve(verdicts.slice(begin, begin + births.length))
+          begin += births.length
+        }
+      } catch (error) {
+        if (group.length === 1 || !isAnswer(error)) for (const { reject } of group) reject(error)
+        // What the store will not have is one caller's affair, not his neighbours'.
+        else for (const { births, resolve, reject } of group) await this.#send(births).then(resolve, reject)
+      }
+    }
+    this.#busy = false
+  }
+
+  #nextGroup(): readonly Waiting[] {
+    const { createMax } = this.#services.limits
+    let count = 0
+    const end = this.#queue.findIndex(({ births }, index) => {
+      count += births.length
+      return index > 0 && count > createMax
+    })
+    return this.#queue.splice(0, end < 0 ? this.#queue.length : end)
+  }
+
   /** An error means unknown: the same operation is sent again until it is answered, so that nothing is made twice. */
-  async #create(births: readonly Birth[]): Promise<readonly CreateVerdict[]> {
+  async #send(births: readonly Birth[]): Promise<readonly CreateVerdict[]> {
     const { store, clock, name } = this.#services
     const operation = `${name}-c-${++this.#operations}`
     for (let repeats = 0, pauseMs = 10; ; repeats++, pauseMs = Math.min(1_000, pauseMs * 2)) {
@@ -101,6 +142,13 @@ export class Submission {
     }
     if (Number.isFinite(next)) this.#expect(next)
   }
+}
+
+/** One caller's births. */
+interface Waiting {
+  readonly births: readonly Birth[]
+  readonly resolve: (verdicts: readonly CreateVerdict[]) => void
+  readonly reject: (error: unknown) => void
 }
 
 /** The store has judged the request; all but `internal` would be answered the same way again. */
