@@ -103,6 +103,66 @@ test('a whole sample comes to what its makers say, whether it is indexed at once
   assert.deepEqual(ids[0], ids[1])
 })
 
+test('within one reading of a source the later line counts, between two the later reading', async (t) => {
+  const { desk } = await open(t)
+  const put = async (reading: string, line: number, family: string) => {
+    const lines = [{ line, text: patient('p1', family) }]
+    return (await desk.import({ source: 'a', reading, index: false, lines })).verdicts[0]
+  }
+  assert.deepEqual(
+    [
+      await put('first', 9, 'Nine'),
+      await put('first', 5, 'Five'),
+      await put('second', 5, 'Six'),
+      await put('first', 9, 'Ten'),
+    ],
+    ['created', 'superseded', 'updated', 'updated'],
+  )
+  const lines = [{ line: 1, text: '{"resourceType":"Patient"}' }]
+  const nameless = async (reading: string) =>
+    (await desk.import({ source: 'a', reading, index: false, lines })).verdicts[0]
+  assert.deepEqual(
+    [await nameless('first'), await nameless('second')],
+    ['created', 'unchanged'],
+    'ids are the source\u2019s',
+  )
+})
+
+test('verdicts are told by type, and another type than the one asked for is refused', async (t) => {
+  const { desk } = await open(t)
+  const list = JSON.stringify({ resourceType: 'List', id: 'l', status: 'current', mode: 'working' })
+  const lines = linesOf(patient('a', 'A'), list, patient('a', 'A'), '{')
+  const { types, verdicts } = await desk.import({ source: 's', index: false, lines })
+  assert.deepEqual(types, { Patient: { created: 1, unchanged: 1 }, List: { created: 1 } })
+  assert.deepEqual(verdicts, ['created', 'created', 'unchanged', 'refused'])
+  const only = await desk.import({ source: 's', index: false, type: 'List', lines })
+  assert.deepEqual(only.verdicts, ['refused', 'unchanged', 'refused', 'refused'])
+  assert.deepEqual(only.refused[0]?.issues, [
+    { path: 'Patient', code: 'wrong_type', message: 'The resource is of type Patient; List was expected.' },
+  ])
+})
+
+test('numbers that are out of date are found among the others', async (t) => {
+  const { desk } = await open(t)
+  await desk.import({
+    source: 's',
+    index: true,
+    lines: linesOf(patient('a', 'A'), patient('b', 'B'), patient('c', 'C')),
+  })
+  await desk.import({ source: 't', index: false, lines: linesOf(patient('b', 'Other'), patient('d', 'D')) })
+  for (const type of ['Patient', null]) {
+    const range = { type, from: 1, to: 10 }
+    assert.deepEqual((await desk.ids({ range, limit: 10, stale: true })).items, [2, 4])
+    assert.deepEqual(await desk.ids({ range, limit: 1, stale: true, after: 2 }), { items: [4], next: 4 })
+    assert.deepEqual((await desk.ids({ range, limit: 10 })).items, [1, 2, 3, 4])
+  }
+  const served = await Promise.all(['a', 'b'].map((id) => desk.get('Patient', id)))
+  assert.deepEqual(
+    served.map((one) => one?.isIndexed),
+    [true, false],
+  )
+})
+
 test('a thread that ended is replaced at the next question, and nothing is lost with it', async (t) => {
   const { desk } = await open(t)
   await desk.import({ source: 'a', index: true, lines: linesOf(patient('p1', 'One')) })

@@ -14,7 +14,7 @@ export interface FhirDeskOptions {
 const questionsMaxDefault = 256
 /** Young objects of the thread: most of what it makes is garbage at once. */
 const youngMib = 16
-const oldMib = 1_024
+const oldMib = 384
 
 /**
  * Where resources are checked, stored, searched and handed out: a thread of this process, so that the engine's thread only

@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 import { type Clock, sleep } from 'sluice'
 import { type Dialer, dialErrorDetail } from 'sluice/dial'
 import type { FhirLimits } from './fhir-limits.ts'
-import { syncFolder, WholeFile } from './whole-file.ts'
+import { overtaken, syncFolder, WholeFile } from './whole-file.ts'
 
 export interface DownloadTools {
   readonly dialer: Dialer
@@ -41,7 +41,8 @@ const waitMsMax = 30_000
  *
  * A crash while a block is written: the state does not know of it, and what follows cuts the part back to what the state says.
  * A crash between the last block and the state, or between the state and the new name: the rest is asked for again, which is
- * nothing or little. A crash after that: the path is there, and nothing is fetched.
+ * nothing or little. A crash after that: the path is there, and nothing is fetched. An attempt that lost its lease may write on for
+ * a moment beside its successor: whatever the two make of the part, it counts only if its digest is that of what was sent.
  */
 export async function download(url: string, path: string, tools: DownloadTools): Promise<Downloaded> {
   await mkdir(dirname(path), { recursive: true })
@@ -158,7 +159,9 @@ class Part {
   async complete(): Promise<string> {
     const sha256 = this.#hash.digest('hex')
     await this.save(sha256)
-    await rename(`${this.#path}.part`, this.#path)
+    await rename(`${this.#path}.part`, this.#path).catch((error: unknown) => {
+      throw (error as NodeJS.ErrnoException).code === 'ENOENT' ? overtaken(this.#path) : error
+    })
     await syncFolder(dirname(this.#path))
     return sha256
   }

@@ -3,10 +3,11 @@ import { join } from 'node:path'
 import { defineJob, done, fail, type JobDefinition } from 'sluice/chunked'
 import { z } from 'zod'
 import { claimFolder, claimName } from './export-folder.ts'
-import type { Workshop } from './fhir-jobs.ts'
+import { manifestName } from './import-file.ts'
 import { path } from './place.ts'
 import { chosenTypes, typeName, typeNames } from './resource-types.ts'
 import { WholeFile } from './whole-file.ts'
+import type { Workshop } from './workshop.ts'
 
 const parameters = z.strictObject({
   types: typeNames.optional().describe('Only these types. Default: all'),
@@ -51,7 +52,6 @@ export interface ExportReport extends ExportManifest {
   readonly seconds: number
 }
 
-export const manifestName = 'manifest.json'
 const pageResources = 1_000
 const pageChars = 2 * 1024 * 1024
 

@@ -8,6 +8,7 @@ import { exportJob } from './export-job.ts'
 import { type FhirLimits, fhirLimits } from './fhir-limits.ts'
 import { importJob } from './import-job.ts'
 import { reindexJob } from './reindex-job.ts'
+import type { Workshop } from './workshop.ts'
 
 export interface FhirJobsOptions {
   /** Where resources, downloads and lists of bad lines are kept. It is made when it is first needed. */
@@ -29,19 +30,6 @@ export interface FhirJobs {
   readonly desk: FhirDesk
   /** After the engine has been stopped. */
   stop(): Promise<void>
-}
-
-/** What the steps of the jobs work with. */
-export interface Workshop {
-  readonly folder: string
-  readonly desk: FhirDesk
-  readonly dialer: () => Dialer
-  /** Absolute; null: any place will do. */
-  readonly roots: readonly string[] | null
-  readonly limits: FhirLimits
-  readonly lineBytesMax: number
-  readonly tolerance: Tolerance
-  readonly clock: Clock
 }
 
 /** The FHIR jobs of one folder. Nothing is opened before the first step asks for it. */

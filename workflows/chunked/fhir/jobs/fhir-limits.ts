@@ -54,7 +54,7 @@ export const defaultFhirLimits: FhirLimits = {
   downloadKeepMs: 7 * 24 * 60 * 60_000,
   exportResources: 50_000,
   exportFilesMax: 500,
-  reindexGroup: 2_000,
+  reindexGroup: 1_000,
 }
 
 export function fhirLimits(given: Partial<FhirLimits> = {}): FhirLimits {

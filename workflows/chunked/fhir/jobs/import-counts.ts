@@ -28,8 +28,8 @@ export const badSample = z.strictObject({
   file: z.string(),
   line: z.int(),
   code: z.enum(issueCodes),
-  path: z.string(),
   message: z.string(),
+  path: z.string(),
 })
 
 export type BadSample = z.infer<typeof badSample>

@@ -59,6 +59,9 @@ export function errorFolder(folder: string, job: number, mark: string): string {
 
 const nameMax = 300
 
+/** Stands beside the files of an export. */
+export const manifestName = 'manifest.json'
+
 /** URLs hide keys in what is not shown of them; but two that differ there are two files. */
 export function urlSource(url: string, shown: string): string {
   return `${shown.slice(0, nameMax)}#${createHash('sha256').update(url).digest('hex').slice(0, 16)}`

@@ -3,6 +3,7 @@ import { appendFile, mkdir, readdir, readFile, symlink, truncate, utimes, writeF
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
+import type { Sluice } from 'sluice'
 import { refused, storeKinds } from '../../test/stage.ts'
 import { type SampleCounts, writeSample } from '../sample.ts'
 import type { ImportReport } from './import-report.ts'
@@ -91,7 +92,9 @@ for (const kind of storeKinds) {
       await fhir.run('fhir-import', { inputs: [{ folder: fhir.at('in') }] })
       await fhir.run('fhir-export', { into: fhir.at('out') })
       for (const folder of ['out', 'in']) {
-        const { report } = await fhir.run<ImportReport>('fhir-import', { inputs: [{ folder: fhir.at(folder) }] })
+        const inputs = [{ folder: fhir.at(folder) }]
+        const { report, warningCount } = await fhir.run<ImportReport>('fhir-import', { inputs })
+        assert.equal(warningCount, 0, 'a manifest is nothing odd')
         assert.deepEqual([report.lines, report.unchanged], [counts.resources, counts.resources], folder)
       }
     })
@@ -217,6 +220,17 @@ describe('fhir-import', () => {
     assert.match((await fhir.jobs.desk.get('Patient', 'y'))!.json, /"active":false/)
   })
 
+  test('what is asked for is indexed at once, also what was stored before', async () => {
+    await using fhir = await FhirStage.open('memory')
+    await writeFile(fhir.at('a.ndjson'), `${patient('a', { name: [{ family: 'Abel' }] })}\n`)
+    const inputs = [{ file: fhir.at('a.ndjson') }]
+    for (const index of [false, true]) {
+      await fhir.run('fhir-import', { inputs, index })
+      const found = await fhir.jobs.desk.search({ type: 'Patient', param: 'family', value: 'abel', limit: 10 })
+      assert.equal(found.items.length, index ? 1 : 0)
+    }
+  })
+
   test('more bad lines than are allowed fail the job; the good ones are stored', async () => {
     await using fhir = await FhirStage.open('memory')
     await writeFile(fhir.at('a.ndjson'), `${patient('a')}\n{\n{\n`)
@@ -251,6 +265,30 @@ describe('fhir-import', () => {
     const view = await fhir.run('fhir-import', { inputs: [{ file }] })
     assert.equal(view.state, 'failed')
     assert.ok(view.reasons['file changed']! > 0)
+  })
+
+  test('an import that is cancelled ends, and leaves no half list of bad lines', async () => {
+    await using fhir = await FhirStage.open('memory', { limits: { rangeBytes: 2_000, groupLines: 10 } })
+    await writeFile(fhir.at('a.ndjson'), '{\n'.repeat(4_000))
+    const { desk } = fhir.jobs
+    const { control, chunked } = fhir.stage
+    const really = desk.import.bind(desk)
+    let groups = 0
+    const id = await fhir.stage.start(fhir.job('fhir-import'), { inputs: [{ file: fhir.at('a.ndjson') }] })
+    desk.import = async (group) => {
+      groups += 1
+      if (groups === 5) await chunked.cancel(control, id)
+      return really(group)
+    }
+    assert.equal((await fhir.stage.settled(id)).state, 'cancelled')
+    // Whatever still runs has ended then.
+    await (control as Sluice).stop()
+    assert.ok(groups < 400, 'most of it was not imported')
+    const left = await readdir(fhir.at('fhir', 'errors'), { recursive: true }).catch(() => [])
+    assert.deepEqual(
+      left.filter((name) => name.endsWith('.tmp')),
+      [],
+    )
   })
 
   test('downloads that no job came back for are removed', async () => {

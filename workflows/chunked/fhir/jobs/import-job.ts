@@ -11,7 +11,6 @@ import {
 } from 'sluice/chunked'
 import { dialOutcome } from './dial-problem.ts'
 import { download, forget } from './download.ts'
-import type { Workshop } from './fhir-jobs.ts'
 import { downloadFolder, errorFolder, type ImportFile, importFile, type LineRange, lineRange } from './import-file.ts'
 import { importParameters } from './import-parameters.ts'
 import { importRange, rangeOutcome } from './import-range.ts'
@@ -20,6 +19,7 @@ import { type FoundFile, listInputs } from './input-files.ts'
 import { rangesOf } from './line-ranges.ts'
 import { accessProblem } from './place.ts'
 import { damaged, isGzip, plainCopy } from './plain-copy.ts'
+import type { Workshop } from './workshop.ts'
 
 /** Reads NDJSON files of FHIR resources from URLs and folders, checks every line, and stores the good ones. */
 export function importJob(workshop: Workshop): JobDefinition {
@@ -136,7 +136,8 @@ async function splitFile(
     signal.throwIfAborted()
     const outcome = dialOutcome(error)
     if (outcome) return outcome
-    if ((error as NodeJS.ErrnoException).code === undefined) throw error
+    // Copies may be in the hands of an attempt that lost its lease: what is wrong with them is not for good.
+    if (data.path === null || (error as NodeJS.ErrnoException).path !== data.path) throw error
     const { reason, message } = accessProblem(error, name)
     return fail(reason, message)
   }

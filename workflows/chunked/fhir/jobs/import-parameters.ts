@@ -28,10 +28,7 @@ export const importParameters = z.strictObject({
     .describe(
       'Take compressed transfers too. They often cannot be resumed. Files that are gzip themselves are always taken',
     ),
-  index: z
-    .boolean()
-    .default(false)
-    .describe('Index at once. Default: a later fhir-reindex does, in a third of the time'),
+  index: z.boolean().default(false).describe('Index at once. Default: a later fhir-reindex does'),
   allowedErrors: z
     .int()
     .min(0)

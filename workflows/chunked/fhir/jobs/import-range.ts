@@ -6,11 +6,11 @@ import type { ImportAnswer } from '../desk/wire.ts'
 import type { Issue } from '../issue.ts'
 import { type Line, type LineBatch, readLines } from '../ndjson.ts'
 import { BadLines } from './bad-lines.ts'
-import type { Workshop } from './fhir-jobs.ts'
 import { badSample, type LineCounts, lineCounts, noLines, sumOf, type TypeCounts, typeCounts } from './import-counts.ts'
 import { errorFolder, type LineRange } from './import-file.ts'
 import { stateOf } from './line-ranges.ts'
 import { accessProblem } from './place.ts'
+import type { Workshop } from './workshop.ts'
 
 /** What a range of lines came to. */
 export const rangeOutcome = z.strictObject({
@@ -153,6 +153,6 @@ class RangeTally {
     this.refusedBy[code] = (this.refusedBy[code] ?? 0) + 1
     if (this.samples.length >= samplesOfRange) return
     const cut = (text: string) => text.slice(0, sampleChars)
-    this.samples.push({ file: this.#file, line, code, path: cut(path), message: cut(message) })
+    this.samples.push({ file: this.#file, line, code, message: cut(message), path: cut(path) })
   }
 }

@@ -92,9 +92,9 @@ function filesWith(files: readonly FileReport[], outcome: RangeOutcome, isNew: b
   const last = isNew ? null : (files.at(-1) ?? null)
   const file: FileReport = {
     file: outcome.file,
+    ...sumOf<keyof LineCounts>(last ? countsOf(last) : noLines, outcome.counts),
     bytes: (last?.bytes ?? 0) + outcome.bytes,
     sha256: outcome.sha256,
-    ...sumOf<keyof LineCounts>(last ? countsOf(last) : noLines, outcome.counts),
   }
   return [...(last ? files.slice(0, -1) : files), file]
 }

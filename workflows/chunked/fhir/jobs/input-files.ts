@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { dialErrorDetail, display } from 'sluice/dial'
 import { messageOf } from 'sluice/errors'
 import { dialProblem } from './dial-problem.ts'
-import type { Workshop } from './fhir-jobs.ts'
-import { type ImportFile, nameOf, pathSource, urlSource } from './import-file.ts'
+import { type ImportFile, manifestName, nameOf, pathSource, urlSource } from './import-file.ts'
 import type { ImportInput } from './import-parameters.ts'
 import { accessProblem, type Problem, realPlace } from './place.ts'
+import type { Workshop } from './workshop.ts'
 
 export type FoundFile = Pick<ImportFile, 'name' | 'source' | 'type' | 'url' | 'path' | 'problem'>
 
@@ -66,7 +66,7 @@ async function listFolder(folder: string, type: string | null, workshop: Worksho
   const wanted = names.filter((name) => ndjsonName.test(name))
   const files: FoundFile[] = []
   for (const name of wanted) files.push(await localFile(join(folder, name), type, workshop))
-  const others = names.length - wanted.length
+  const others = names.filter((name) => !ndjsonName.test(name) && name !== manifestName).length
   const warnings = [
     ...(wanted.length === 0
       ? [`There are no files in ${nameOf(folder)} that end with .ndjson or .jsonl (or these with .gz).`]

@@ -1,7 +1,7 @@
 import { defineJob, done, type JobDefinition } from 'sluice/chunked'
 import { z } from 'zod'
-import type { Workshop } from './fhir-jobs.ts'
 import { chosenTypes, typeName, typeNames } from './resource-types.ts'
+import type { Workshop } from './workshop.ts'
 
 const parameters = z.strictObject({
   types: typeNames.optional().describe('Only these types. Default: all'),

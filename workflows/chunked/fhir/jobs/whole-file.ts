@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto'
-import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { SluiceError } from 'sluice/errors'
 
 /**
  * A file that appears under its name whole and durable, or not at all. Until then it stands beside it under the number of the
- * attempt that writes it: a later attempt removes what earlier ones left, and so takes the pen from one that still lives.
+ * attempt that writes it: a later attempt removes what earlier ones left, and so takes the pen from one that still lives. A
+ * number may be given twice, if the first one's lease was lost; so each looks whether what stands there is its own.
  */
 export class WholeFile {
   readonly path: string
@@ -53,9 +55,10 @@ export class WholeFile {
   /** First the content must be durable, then the name. Says the digest of the content. */
   async publish(signal?: AbortSignal): Promise<string> {
     await this.#handle.sync()
-    await this.#handle.close()
     // Whoever was told to end has a successor, whose file this must not become.
     signal?.throwIfAborted()
+    if (!(await this.#isOwn())) throw overtaken(this.path)
+    await this.#handle.close()
     await rename(this.#temporary, this.path)
     await syncFolder(dirname(this.path))
     return this.#hash.digest('hex')
@@ -63,9 +66,20 @@ export class WholeFile {
 
   /** Leaves nothing behind, also after a publish that went wrong. */
   async discard(): Promise<void> {
+    const isOwn = await this.#isOwn().catch(() => false)
     await this.#handle.close().catch(() => {})
-    await rm(this.#temporary, { force: true })
+    if (isOwn) await rm(this.#temporary, { force: true })
   }
+
+  async #isOwn(): Promise<boolean> {
+    const [own, there] = await Promise.all([this.#handle.stat(), stat(this.#temporary).catch(() => null)])
+    return own.ino === there?.ino && own.dev === there.dev
+  }
+}
+
+/** Worth another attempt, if there is nobody else. */
+export function overtaken(path: string): SluiceError {
+  return new SluiceError('lease_lost', `Another attempt writes ${path} now; this one leaves it alone.`, { path })
 }
 
 export async function syncFolder(folder: string): Promise<void> {
