@@ -124,4 +124,4 @@ function rewritten(text: string, path: string): string {
   )
 }
 
-const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#0b6a86"/><path d="M6 11c3.3 0 3.3 2.6 6.7 2.6S16 11 19.300 11s3.300 2.600 6.700 2.600M6 17c3.300 0 3.300 2.600 6.700 2.600S16 17 19.300 17s3.300 2.600 6.700 2.600" fill="none" stroke="#fff" stroke-width="2.600" stroke-linecap="round"/></svg>`
+const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#0b6a86"/><path d="M6 11c3.3 0 3.3 2.6 6.7 2.6S16 11 19.3 11s3.3 2.6 6.7 2.6M6 17c3.3 0 3.3 2.6 6.7 2.6S16 17 19.3 17s3.3 2.6 6.7 2.6" fill="none" stroke="#fff" stroke-width="2.6" stroke-linecap="round"/></svg>`

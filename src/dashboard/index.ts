@@ -2,8 +2,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Clock, systemClock } from '../clock.ts'
 import type { Control } from '../control.ts'
 import { SluiceError } from '../errors.ts'
+import type { Machine } from '../machine.ts'
 import { type Assets, loadAssets } from './assets.ts'
-import { MapCache } from './machine-map.ts'
+import { type MachineMap, MapCache } from './machine-map.ts'
 import { documentOf } from './page.ts'
 import { Pulse } from './pulse.ts'
 import { streamPulse } from './pulse-stream.ts'
@@ -30,9 +31,17 @@ export const pages = [
   '/login',
 ] as const
 
+const mapPath = '/api/machines/:name/:version/map'
+
+/** Draws machines for the API: each once. */
+export function machineMaps(): (machine: Machine) => MachineMap {
+  const maps = new MapCache()
+  return (machine) => maps.get(machine)
+}
+
 /**
- * The dashboard as a plugin of the API's server: its page, its modules, and two routes below /api that only it needs (the
- * drawing of a machine, the pulse of the feed), guarded like all of /api by whoever registers this.
+ * The dashboard as a plugin of the API's server: its page, its modules, and one route below /api that only it needs, the
+ * pulse of the feed. Pages and modules are for everybody, for they hold no data; the rest is guarded like all of /api.
  */
 export function dashboard(options: DashboardOptions): (server: FastifyInstance) => Promise<void> {
   const { control, clock = systemClock(), onError } = options
@@ -40,7 +49,6 @@ export function dashboard(options: DashboardOptions): (server: FastifyInstance) 
     const assets = await loadAssets()
     const page = documentOf(assets)
     const pulse = new Pulse({ control, clock, ...(onError ? { onError } : {}) })
-    const maps = new MapCache()
     const streams = new Set<() => void>()
     server.addHook('preClose', async () => {
       pulse.close()
@@ -48,23 +56,24 @@ export function dashboard(options: DashboardOptions): (server: FastifyInstance) 
     })
 
     for (const path of pages) {
-      server.get(path, async (_request, reply) =>
+      server.get(path, { config: { role: 'public' } }, async (_request, reply) =>
         reply.header('cache-control', 'no-cache').type('text/html; charset=utf-8').send(page),
       )
     }
-    server.get<{ Params: { '*': string } }>('/assets/*', async (request, reply) => sendAsset(assets, request, reply))
-
-    server.get<{ Params: { name: string; version: string } }>(
-      '/api/machines/:name/:version/map',
-      async ({ params: { name, version } }) => {
-        const machine = (await control.machines()).find(
-          (one) => one.name === name && String(one.version) === version,
-        )
-        if (!machine) throw new SluiceError('not_found', `There is no machine ${name} of version ${version}.`)
-        return maps.get(machine)
-      },
+    server.get<{ Params: { '*': string } }>('/assets/*', { config: { role: 'public' } }, async (request, reply) =>
+      sendAsset(assets, request, reply),
     )
-    server.get('/api/pulse', async (_request, reply) => streamPulse(pulse, clock, streams, reply))
+
+    // The API draws maps too if it was handed machineMaps().
+    if (!server.hasRoute({ method: 'GET', url: mapPath })) {
+      const maps = machineMaps()
+      server.get<{ Params: { name: string; version: string } }>(mapPath, async ({ params: { name, version } }) => {
+        const machine = (await control.machines()).find((one) => one.name === name && String(one.version) === version)
+        if (!machine) throw new SluiceError('not_found', `There is no machine ${name} of version ${version}.`)
+        return maps(machine)
+      })
+    }
+    server.get('/api/pulse', async (request, reply) => streamPulse(pulse, clock, streams, reply, isLimited(request)))
   }
 }
 
@@ -76,7 +85,8 @@ async function sendAsset(
   const [version, ...path] = request.params['*'].split('/')
   // Known names only, from memory: no path leads to a file of the machine.
   const asset = version === digest ? files.get(path.join('/')) : undefined
-  if (!asset) throw new SluiceError('not_found', 'There is no such file. The dashboard may be of another version: reload it.')
+  if (!asset)
+    throw new SluiceError('not_found', 'There is no such file. The dashboard may be of another version: reload it.')
   const isZipped = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''))
   reply
     .header('cache-control', 'public, max-age=31536000, immutable')
@@ -84,4 +94,10 @@ async function sendAsset(
     .type(asset.contentType)
   if (isZipped) reply.header('content-encoding', 'gzip')
   return reply.send(isZipped ? asset.zipped : asset.body)
+}
+
+/** Whose token is limited to some collections is told that something happened, not how much of it. */
+function isLimited(request: FastifyRequest): boolean {
+  const { caller } = request as { caller?: { readonly collections: readonly string[] | null } | null }
+  return (caller?.collections ?? null) !== null
 }

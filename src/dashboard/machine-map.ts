@@ -40,6 +40,12 @@ const nodeHeight = 58
 const characterWidth = 7.6
 const labelCharacterWidth = 5.8
 const labelMax = 22
+/** How far an arrow that leads back to its own box stands out at its side. */
+export const loopWidth = 26
+
+function labelWidth({ transitions }: Pick<MapEdge, 'transitions'>): number {
+  return Math.round(edgeLabel(transitions.map(({ name }) => name)).length * labelCharacterWidth) + 10
+}
 
 /** The name that stands on an arrow: the first one, and how many more there are. */
 export function edgeLabel(names: readonly string[]): string {
@@ -63,21 +69,29 @@ function drawnMap(machine: Machine, rankdir: 'LR' | 'TB'): MachineMap {
   const graph = new Graph({ multigraph: true })
   graph.setGraph({ rankdir, nodesep: 30, ranksep: rankdir === 'LR' ? 34 : 26, edgesep: 16, marginx: 16, marginy: 30 })
   graph.setDefaultEdgeLabel(() => ({}))
+  const arrows = arrowsOf(machine)
+  const widths = new Map<string, number>()
   for (const [name, state] of Object.entries(machine.states)) {
     const width = Math.max(112, Math.round(Math.min(state.title.length, 26) * characterWidth) + 36)
-    graph.setNode(name, { width, height: nodeHeight })
+    widths.set(name, width)
+    // Room at the side for an arrow that leads back to its own box, and for its name.
+    const loop = arrows.find(({ from, to }) => from === name && to === name)
+    const room = loop ? 2 * (loopWidth + labelWidth(loop)) : 0
+    graph.setNode(keyOf(name), { width: width + room, height: nodeHeight })
   }
-  const arrows = arrowsOf(machine)
   for (const { from, to, transitions } of arrows) {
     // An arrow back to its own box is drawn by whoever draws the box.
     if (from === to) continue
-    const text = edgeLabel(transitions.map(({ name }) => name))
     // What goes forward as work is done shapes the picture; failures and actions fit themselves in.
     const weight = transitions.some(({ on }) => on === 'done' || on === 'claim' || on === 'children') ? 8 : 1
-    const width = Math.round(text.length * labelCharacterWidth) + 10
-    graph.setEdge(from, to, { width, height: 18, labelpos: 'c', weight, minlen: 1 }, `${from} ${to}`)
+    const width = labelWidth({ transitions })
+    graph.setEdge(keyOf(from), keyOf(to), { width, height: 18, labelpos: 'c', weight, minlen: 1 }, `${from} ${to}`)
   }
   layout(graph)
+  const boxOf = (name: string): Box => {
+    const { x, y } = graph.node(keyOf(name)) as Pick<Box, 'x' | 'y'>
+    return { x, y, width: widths.get(name) ?? 0, height: nodeHeight }
+  }
   const { width = 0, height = 0 } = graph.graph() as { readonly width?: number; readonly height?: number }
   return {
     machine: machine.name,
@@ -86,7 +100,7 @@ function drawnMap(machine: Machine, rankdir: 'LR' | 'TB'): MachineMap {
     width: Math.ceil(width),
     height: Math.ceil(height),
     nodes: Object.entries(machine.states).map(([name, state]) => {
-      const box = graph.node(name) as Pick<MapNode, 'x' | 'y' | 'width' | 'height'>
+      const box = boxOf(name)
       return {
         state: name,
         title: state.title,
@@ -102,7 +116,7 @@ function drawnMap(machine: Machine, rankdir: 'LR' | 'TB'): MachineMap {
     }),
     edges: arrows.map(({ from, to, transitions }) => {
       if (from === to) return { from, to, transitions, points: [], label: null }
-      const drawn = graph.edge(from, to, `${from} ${to}`) as {
+      const drawn = graph.edge(keyOf(from), keyOf(to), `${from} ${to}`) as {
         readonly points: readonly { readonly x: number; readonly y: number }[]
         readonly x?: number
         readonly y?: number
@@ -111,11 +125,38 @@ function drawnMap(machine: Machine, rankdir: 'LR' | 'TB'): MachineMap {
         from,
         to,
         transitions,
-        points: drawn.points.map(({ x, y }) => ({ x: round(x), y: round(y) })),
+        points: clipped(drawn.points, boxOf(from), boxOf(to)).map(({ x, y }) => ({ x: round(x), y: round(y) })),
         label: drawn.x === undefined || drawn.y === undefined ? null : { x: round(drawn.x), y: round(drawn.y) },
       }
     }),
   }
+}
+
+type Box = Pick<MapNode, 'x' | 'y' | 'width' | 'height'>
+type Point = MapEdge['points'][number]
+
+/** An arrow begins and ends at the boxes as they are drawn, not at the room that was kept for them. */
+function clipped(points: readonly Point[], from: Box, to: Box): readonly Point[] {
+  if (points.length < 3) return points
+  const inner = points.slice(1, -1)
+  return [borderPoint(from, inner[0]!), ...inner, borderPoint(to, inner.at(-1)!)]
+}
+
+/** Where the line from the middle of the box to this point leaves the box. */
+function borderPoint(box: Box, towards: Point): Point {
+  const dx = towards.x - box.x
+  const dy = towards.y - box.y
+  if (dx === 0 && dy === 0) return { x: box.x, y: box.y + box.height / 2 }
+  const scale = Math.min(
+    dx === 0 ? Number.POSITIVE_INFINITY : box.width / 2 / Math.abs(dx),
+    dy === 0 ? Number.POSITIVE_INFINITY : box.height / 2 / Math.abs(dy),
+  )
+  return { x: box.x + dx * scale, y: box.y + dy * scale }
+}
+
+/** A state may be called `constructor`; what lays the graph out keeps nodes in plain objects. */
+function keyOf(state: string): string {
+  return `state ${state}`
 }
 
 function arrowsOf(machine: Machine): readonly Pick<MapEdge, 'from' | 'to' | 'transitions'>[] {

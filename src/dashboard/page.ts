@@ -1,4 +1,13 @@
+import { sections, wavePath } from './app/sections.ts'
 import type { Assets } from './assets.ts'
+
+/** What the reader sees until the modules are there: the same frame, without anything in it. */
+const frame = `<div class="frame"><div class="side"><a class="brand" href="/"><svg viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="9" fill="var(--accent)"/><path d="${wavePath}" fill="none" stroke="var(--accent-ink)" stroke-width="2.6" stroke-linecap="round"/></svg>Sluice</a><nav aria-label="Sections"><ul>${sections
+  .map(
+    ({ href, text, icon }) =>
+      `<li><a href="${href}"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="${icon}"/></svg>${text}</a></li>`,
+  )
+  .join('')}</ul></nav></div><main id="main"><div class="skeleton"></div></main></div>`
 
 /** The one HTML document: every page of the dashboard is drawn into it. No script and no style stands in it. */
 export function documentOf({ digest, main, preloads }: Assets): string {
@@ -16,7 +25,7 @@ ${preloads.map((path) => `<link rel="modulepreload" href="${at(path)}">`).join('
 <script type="module" src="${at(main)}"></script>
 </head>
 <body>
-<div id="app"></div>
+<div id="app">${frame}</div>
 <noscript><p>The dashboard needs JavaScript. The same can be done with the command line and the API: see /docs.</p></noscript>
 </body>
 </html>

@@ -9,9 +9,15 @@ const unreadBytesMax = 256 * 1_024
 
 /**
  * The pulse as server-sent events: `history` once, then `beat` whenever something has happened. `streams` holds what ends
- * each open one: a server that stops does not wait for those who only listen.
+ * each open one: a server that stops does not wait for those who only listen. `isLimited` leaves the figures out.
  */
-export function streamPulse(pulse: Pulse, clock: Clock, streams: Set<() => void>, reply: FastifyReply): FastifyReply {
+export function streamPulse(
+  pulse: Pulse,
+  clock: Clock,
+  streams: Set<() => void>,
+  reply: FastifyReply,
+  isLimited: boolean,
+): FastifyReply {
   const { raw } = reply
   let cancelHeartbeat = () => {}
   const end = () => {
@@ -26,7 +32,10 @@ export function streamPulse(pulse: Pulse, clock: Clock, streams: Set<() => void>
     raw.write(text)
   }
   // JSON has no line breaks of its own: one data line holds it all.
-  const stop = pulse.listen((beat: Beat) => send(`event: beat\nid: ${beat.position}\ndata: ${JSON.stringify(beat)}\n\n`))
+  const stop = pulse.listen((beat: Beat) => {
+    const told = isLimited ? { ...beat, moves: 0, births: 0, edges: {} } : beat
+    send(`event: beat\nid: ${beat.position}\ndata: ${JSON.stringify(told)}\n\n`)
+  })
   if (!stop) throw new SluiceError('conflict', 'Too many pages are listening already. Close some of them.')
   streams.add(end)
   reply.hijack()
@@ -36,7 +45,9 @@ export function streamPulse(pulse: Pulse, clock: Clock, streams: Set<() => void>
     'cache-control': 'no-store',
     'x-accel-buffering': 'no',
   })
-  send(`retry: 2000\nevent: history\ndata: ${JSON.stringify(pulse.history())}\n\n`)
+  send(
+    `retry: 2000\nevent: history\ndata: ${JSON.stringify(isLimited ? { ...pulse.history(), seconds: [] } : pulse.history())}\n\n`,
+  )
   const heartbeat = () => {
     send(': \n\n')
     cancelHeartbeat = clock.after(heartbeatMs, heartbeat)

@@ -1,0 +1,52 @@
+import { Problem } from '../api.ts'
+import { html, useState, type View, type VNode } from '../view.ts'
+import { Dialog } from './dialog.ts'
+import { ProblemNote } from './problem-note.ts'
+
+interface ConfirmProps {
+  readonly title: string
+  readonly verb: string
+  readonly warning?: string | null
+  readonly isDangerous?: boolean
+  readonly isReasonNeeded?: boolean
+  readonly isReady?: boolean
+  readonly onClose: () => void
+  /** What is thrown is shown, and the dialog stays. */
+  readonly onConfirm: (reason: string) => Promise<void>
+  readonly children?: View
+}
+
+/** Says what will happen, asks why, and does it. */
+export function ConfirmDialog(props: ConfirmProps): VNode {
+  const { title, verb, warning, isDangerous, isReasonNeeded, isReady = true, onClose, onConfirm, children } = props
+  const [reason, setReason] = useState('')
+  const [problem, setProblem] = useState<Problem | null>(null)
+  const [isBusy, setBusy] = useState(false)
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    if (isBusy || !isReady) return
+    setBusy(true)
+    setProblem(null)
+    try {
+      await onConfirm(reason.trim())
+    } catch (error) {
+      setProblem(error instanceof Problem ? error : new Problem(0, { detail: String(error) }))
+    }
+    setBusy(false)
+  }
+  return html`<${Dialog} title=${title} onClose=${onClose}>
+    <form class="stack" onSubmit=${submit}>
+      ${children}
+      ${warning ? html`<p class="warning">${warning}</p>` : null}
+      <label class="field">Reason${isReasonNeeded ? '' : ' (optional)'}
+        <input name="reason" value=${reason} required=${isReasonNeeded} maxlength="500" autocomplete="off" autofocus
+          placeholder="Stands in the history" onInput=${(event: InputEvent) => setReason((event.target as HTMLInputElement).value)} />
+      </label>
+      ${problem ? html`<${ProblemNote} problem=${problem} />` : null}
+      <div class="buttons">
+        <button type="submit" class=${`button main${isDangerous ? ' danger' : ''}`} disabled=${isBusy || !isReady}>${verb}</button>
+        <button type="button" class="button" onClick=${onClose}>Close</button>
+      </div>
+    </form>
+  <//>`
+}

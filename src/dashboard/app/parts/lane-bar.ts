@@ -1,0 +1,36 @@
+import { countText } from '../format.ts'
+import { type MachineShape, stateText, toneOf, toneOrder } from '../tone.ts'
+import { html, type VNode } from '../view.ts'
+
+interface Shown {
+  readonly machine: MachineShape | undefined
+  readonly counts: Readonly<Record<string, number>>
+}
+
+function sorted({ machine, counts }: Shown) {
+  return Object.entries(counts)
+    .filter(([, count]) => count > 0)
+    .map(([state, count]) => ({ state, count, tone: toneOf(machine, state) }))
+    .toSorted((one, other) => toneOrder.indexOf(one.tone) - toneOrder.indexOf(other.tone))
+}
+
+/** How many are in which state, as one bar. */
+export function LaneBar({ machine, counts, large }: Shown & { readonly large?: boolean }): VNode {
+  const shown = sorted({ machine, counts })
+  const total = shown.reduce((all, { count }) => all + count, 0)
+  const label =
+    shown.map(({ state, count }) => `${countText(count)} ${stateText(machine, state)}`).join(', ') || 'nothing yet'
+  return html`<div class=${large ? 'bar large' : 'bar'} role="img" aria-label=${label} title=${label}>
+    ${shown.map(({ state, count, tone }) => html`<span key=${state} class=${tone} style=${{ width: `${(count / total) * 100}%` }}></span>`)}
+  </div>`
+}
+
+/** The same as words, each a link to what is counted. */
+export function LaneLegend({ machine, counts, hrefOf }: Shown & { readonly hrefOf: (state: string) => string }): VNode {
+  return html`<ul class="legend">
+    ${sorted({ machine, counts }).map(
+      ({ state, count, tone }) =>
+        html`<li key=${state}><a href=${hrefOf(state)}><span class=${`dot ${tone}`}></span><b>${countText(count)}</b> ${stateText(machine, state)}</a></li>`,
+    )}
+  </ul>`
+}

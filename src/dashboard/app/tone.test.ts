@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { chunkedJob } from 'sluice/chunked'
+import { uploadBatch, uploadItem } from 'sluice/upload'
+import { actionsOf, isRunningWithErrors, type MachineShape, stateText, toneOf } from './tone.ts'
+
+const shape = (machine: unknown) => machine as MachineShape
+
+test('states are coloured by what the machine says of them', () => {
+  const tones = (machine: MachineShape) =>
+    Object.fromEntries(Object.keys(machine.states).map((state) => [state, toneOf(machine, state)]))
+  assert.deepEqual(tones(shape(uploadBatch)), {
+    initial_state: 'active',
+    uploaded: 'active',
+    validated: 'waiting',
+    extracting: 'active',
+    processing: 'active',
+    completed: 'good',
+    failed: 'bad',
+    partially_completed: 'warn',
+  })
+  assert.equal(toneOf(shape(uploadItem), 'skipped'), 'ended')
+  assert.equal(toneOf(shape(uploadItem), 'failed'), 'bad')
+  assert.equal(toneOf(shape(chunkedJob), 'cancelled'), 'ended')
+})
+
+test('a state of a machine that is not known here is coloured by its name', () => {
+  assert.equal(toneOf(undefined, 'failed'), 'bad')
+  assert.equal(toneOf(undefined, 'constructor'), 'waiting')
+})
+
+test('a job with errors is shown as running', () => {
+  assert.ok(isRunningWithErrors(shape(chunkedJob), 'errored'))
+  assert.equal(stateText(shape(chunkedJob), 'errored'), 'running, with errors')
+  assert.equal(toneOf(shape(chunkedJob), 'errored'), 'warn')
+  assert.equal(stateText(shape(uploadBatch), 'partially_completed'), 'partially completed')
+})
+
+test('each action is offered once, with all its edges', () => {
+  const actions = actionsOf(shape(uploadBatch))
+  assert.deepEqual(
+    actions.map(({ action }) => action),
+    ['mark_failed', 'retry_batch', 'retry_failed_items'],
+  )
+  assert.equal(actions[0]?.edges.length, 5)
+})
