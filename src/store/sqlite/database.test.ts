@@ -7,7 +7,7 @@ import { after, describe, test } from 'node:test'
 import { isSluiceError } from '../../errors.ts'
 import { faultOf } from './fault.ts'
 import { sqliteStore } from './index.ts'
-import { newest } from './migrations.ts'
+import { migrations, newest } from './migrations.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-files-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -52,6 +52,33 @@ describe('opening a file', () => {
     await again.migrate()
     assert.deepEqual(await again.lanes([null]), [])
     await again.close()
+  })
+
+  test('a file of an older program is brought up to date, with what is in it', async () => {
+    const file = newFile()
+    const old = new DatabaseSync(file)
+    old.exec(migrations[0]!.sql)
+    old.exec(`PRAGMA application_id = ${0x534c_5549}; PRAGMA user_version = 1`)
+    old.exec(
+      `INSERT INTO hold (id, scope, reason, owner, until, since) VALUES (1, '{"machine":"m"}', 'audit', 'olga', NULL, 5)`,
+    )
+    old.close()
+    const store = sqliteStore({ file })
+    await store.migrate()
+    const by = { actor: null, role: null, reason: null, requestId: null }
+    const hold = {
+      id: 1,
+      scope: { machine: 'm' },
+      reason: 'audit',
+      owner: 'olga',
+      until: null,
+      since: 5,
+      by,
+      ended: null,
+    }
+    assert.deepEqual(await store.holds(), [hold])
+    await store.close()
+    assert.equal(pragma(file, 'PRAGMA user_version'), newest)
   })
 
   test('a file that is no database is refused and left as it was', () => {

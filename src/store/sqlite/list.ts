@@ -78,11 +78,8 @@ function idsOf(ledger: Ledger, filter: Filter, conditions: readonly Condition[],
   if (ranges === null)
     return select(ledger, [...conditions, ...placeConditions(ledger, filter)], filter.newestFirst, limit)
   const sign = filter.newestFirst ? -1 : 1
-  return ranges
-    .flatMap(({ lane, state }) => {
-      const range = { sql: 'lane = ? AND state = ?', values: [lane, state] }
-      return select(ledger, [range, ...conditions], filter.newestFirst, limit)
-    })
+  return (filter.reason === undefined ? ranges.map(rangeOf) : lanesByReason(ranges))
+    .flatMap((range) => select(ledger, [range, ...conditions], filter.newestFirst, limit))
     .sort((one, other) => sign * (one - other))
     .slice(0, limit)
 }
@@ -119,6 +116,18 @@ function spawned(
     JSON.stringify(others),
   )
   return [...rest, ...more].slice(0, limit)
+}
+
+function rangeOf({ lane, state }: { lane: number; state: number }): Condition {
+  return { sql: 'lane = ? AND state = ?', values: [lane, state] }
+}
+
+/** What carries a reason has an index of its own; the plus keeps the other index, by state, from being taken for these few. */
+function lanesByReason(ranges: readonly { lane: number; state: number }[]): readonly Condition[] {
+  return [...Map.groupBy(ranges, ({ lane }) => lane)].map(([lane, group]) => ({
+    sql: `reason IS NOT NULL AND lane = ? AND +state IN (${group.map(({ state }) => state).join()})`,
+    values: [lane],
+  }))
 }
 
 function select(

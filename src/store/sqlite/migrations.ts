@@ -118,6 +118,9 @@ CREATE TABLE past_hold (
   set_by TEXT, ended_at INTEGER NOT NULL, ended_by TEXT
 );
 CREATE INDEX past_hold_ended ON past_hold (ended_at, id);
+
+-- Failures by reason: few rows have one, and people ask for them first.
+CREATE INDEX entity_reason ON entity (lane, reason, id) WHERE reason IS NOT NULL;
 `
 
 export const migrations: readonly Migration[] = [
