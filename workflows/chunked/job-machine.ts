@@ -85,22 +85,14 @@ export const chunkedJob = defineMachine({
       purpose: 'The same, with errors so far',
     },
     tolerate: {
-      from: 'in_progress',
-      to: 'in_progress',
-      on: 'children',
-      when: 'FailuresTolerated',
-      assign: 'noteFailures',
-      children: 'go',
-      purpose: 'A chunk has failed, within what the job tolerates',
-    },
-    tolerate_errored: {
       from: 'errored',
       to: 'errored',
       on: 'children',
       when: 'FailuresTolerated',
       assign: 'noteFailures',
       children: 'go',
-      purpose: 'The same, with errors so far',
+      purpose:
+        'A chunk has failed, within what the job tolerates; the failure counts as an error, so the job is errored',
     },
     report: {
       from: 'finalize',

@@ -102,6 +102,8 @@ export interface WorkloadRules {
   readonly asked?: ReadonlySet<string>
   /** Where it is not what the machine's policy says. */
   readonly attemptsMax?: (known: Known) => number | undefined
+  /** Whether it shares so few places with so many others that nobody can say how long it waits. */
+  readonly isCrowded?: (entity: Entity) => boolean
   /** The most that may be taken of a pool. */
   readonly pools: Readonly<Record<string, number>>
   /** What an entity takes of a pool for as long as it is in one of these states. */

@@ -78,7 +78,7 @@ export class FeedReader {
     }
     // One commit at most has passed since the last look: whoever it bore was there before whoever it moved.
     const born = births.length === 0 ? noneBorn() : await this.#bear(births)
-    for (const record of records) this.#move(record, born)
+    for (const record of records) this.#move(record, born, await this.#sent(record))
     for (const [source, ordinals] of born) {
       const message = `Children ${ordinals.join(', ')} appeared without a move of their source.`
       this.#judge.complainOf('G8 fan-out', source, message)
@@ -95,7 +95,7 @@ export class FeedReader {
         this.#judge.complain('G6 durability', `Entity ${ids[index]} was born, and is not there.`)
         continue
       }
-      const known = this.#model.bear(row, machine)
+      const known = this.#model.bear(row, machine, this.#store.time())
       this.#comparison.touch(row.id)
       this.#world.trace.mix(row.id)
       if (row.source === null) {
@@ -114,7 +114,7 @@ export class FeedReader {
     return born
   }
 
-  #move(record: MoveRecord, born: Map<Known, number[]>): void {
+  #move(record: MoveRecord, born: Map<Known, number[]>, sent: Sent | null): void {
     const model = this.#model
     const known = model.find(record.entity)
     if (!known) {
@@ -124,7 +124,7 @@ export class FeedReader {
     this.moves += 1
     this.#world.trace.note(this.#world.now, 'store', `${nameOf(known)} ${record.cause}`, () => recordText(record))
     this.#world.trace.mix(record.seq * 31 + record.epoch)
-    const invoked = this.#invocation(record, known)
+    const invoked = this.#invocation(record, known, sent)
     const move = invoked?.move ?? null
     if (move) {
       this.#fanOut(known, move, born.get(known) ?? [])
@@ -147,19 +147,29 @@ export class FeedReader {
     if (move) this.#follow(known, move)
   }
 
+  /**
+   * The move whose record this is. Two processes may have decided to take the same hops at the same moment, on what each of them had read:
+   * then it is the one whose data the row now has. Null: none was sent.
+   */
+  async #sent(record: MoveRecord): Promise<Sent | null> {
+    const found = [...this.#calls.movesOf(record)].map(([move, { owner }]) => ({ move, sender: owner.name }))
+    for (const { move } of found) this.#applied.set(move, found.length === 1 ? 'yes' : 'perhaps')
+    const [first] = found
+    if (found.length < 2) return first ?? null
+    const before = this.#model.find(record.entity)?.row.data
+    const [row] = await this.#store.get([record.entity])
+    return found.find(({ move }) => (move.data ?? before) === row?.data) ?? first ?? null
+  }
+
   /** Who asked for it, and by which move; a claim and a respawn are no moves of their own. Null: nobody did. */
-  #invocation(record: MoveRecord, known: Known): { readonly move: Move | null; readonly sender: string | null } | null {
+  #invocation(record: MoveRecord, known: Known, sent: Sent | null): Sent | typeof unsent | null {
     switch (record.cause) {
       case 'claim':
         return this.#calls.isClaimed(record, known) ? unsent : null
       case 'respawn':
         return this.#calls.isRespawned(known) ? unsent : null
-      default: {
-        const found = this.#calls.movesOf(record)
-        for (const move of found.keys()) this.#applied.set(move, found.size === 1 ? 'yes' : 'perhaps')
-        const [first] = found
-        return first ? { move: first[0], sender: first[1].owner.name } : null
-      }
+      default:
+        return sent
     }
   }
 
@@ -194,6 +204,12 @@ export class FeedReader {
     model.staged.delete(source.id)
     this.#perhapsStaged.delete(source.id)
   }
+}
+
+/** A move, and who sent it. */
+interface Sent {
+  readonly move: Move
+  readonly sender: string
 }
 
 const noneBorn = (): Map<Known, number[]> => new Map()

@@ -10,6 +10,8 @@ export interface Known {
   readonly lane: string
   readonly source: EntityId | null
   readonly ordinal: number | null
+  /** When it appeared: what was staged was made earlier. */
+  readonly seenAt: number
   state: string
   seq: number
   generation: number
@@ -134,7 +136,7 @@ export class Model {
   }
 
   /** An entity was born, and is seen from now on. */
-  bear(row: Entity, machine: Machine): Known {
+  bear(row: Entity, machine: Machine, seenAt: number = row.createdAt): Known {
     const { id, parent, lane, source, ordinal, born } = row
     const settled = isSettled(machine, born)
     const known: Known = {
@@ -144,6 +146,7 @@ export class Model {
       lane,
       source,
       ordinal,
+      seenAt,
       row,
       settled,
       state: born,

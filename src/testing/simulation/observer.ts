@@ -15,6 +15,7 @@ import type {
 } from '../../store.ts'
 import { type Call, Calls, movesOf, type Verb } from './calls.ts'
 import { Comparison } from './comparison.ts'
+import type { WorkloadRules } from './facts.ts'
 import { FeedReader } from './feed-reader.ts'
 import { gistOf } from './gist.ts'
 import { type Complain, Judge, nameOf } from './judge.ts'
@@ -27,6 +28,7 @@ export class Observer {
   readonly model: Model
   readonly #world: World
   readonly #store: Store
+  readonly #rules: WorkloadRules
   readonly #judge: Judge
   readonly #calls = new Calls()
   readonly #comparison: Comparison
@@ -48,6 +50,7 @@ export class Observer {
   ) {
     this.#world = world
     this.#store = store
+    this.#rules = rules
     this.#judge = new Judge(complain, invariants)
     this.model = new Model(machines)
     this.#comparison = new Comparison(store, this.model, this.#calls, this.#judge, rules)
@@ -182,7 +185,7 @@ export class Observer {
       const run = request.runs.find((run) => isRunOf(run, entity, waitedIn))
       if (run) this.#judgeHolds(call, { ...entity, state: run.state }, run.holdable, () => true)
       else this.#judge.complainOf('G14 no orphan', known, `It waited in ${waitedIn}, which was not asked for.`)
-      this.#judgeWait(entity)
+      this.#judgeWait(entity, known)
       this.#comparison.touch(entity.id)
     }
   }
@@ -197,11 +200,11 @@ export class Observer {
     this.#judge.check('hold', fact, () => `${entity.machine} ${entity.id}`)
   }
 
-  #judgeWait(entity: Entity): void {
-    if (!this.quiet || entity.wait.for !== 'run') return
-    // Behind a gate nobody waits before it is open.
+  #judgeWait(entity: Entity, { seenAt }: Known): void {
+    if (!this.quiet || entity.wait.for !== 'run' || this.#rules.isCrowded?.(entity)) return
+    // Nobody waits before he is seen, or behind a gate before it is open.
     const openedAt = this.model.opened.get(`${entity.parent}/${entity.lane}`) ?? 0
-    const waitedMs = this.#store.time() - Math.max(entity.wait.at, openedAt, this.quiet.since)
+    const waitedMs = this.#store.time() - Math.max(entity.wait.at, seenAt, openedAt, this.quiet.since)
     this.longestWaitMs = Math.max(this.longestWaitMs, waitedMs)
     const fact = { entity, waitedMs, allowedMs: this.quiet.waitMsMax }
     this.#judge.check('wait', fact, () => `${entity.machine} ${entity.id}`)

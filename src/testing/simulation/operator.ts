@@ -203,13 +203,13 @@ export class Operator {
     const host = this.#fleet.serving()
     const known = this.#someone()
     if (!host || !known) return
-    const edge = known.machine.edges.find(({ on }) => on === 'action')
-    if (!edge) return
+    const action = this.#workload.actionForAll(known)
+    if (action === undefined) return
     this.#faults.count('walk')
     const filter: { machine: string; parent?: EntityId } = { machine: known.machine.name }
     if (known.parent !== null) filter.parent = known.parent
     host.engine.control
-      .actOnMany(filter, edge.action, {
+      .actOnMany(filter, action, {
         confirm: true,
         confirmed: true,
         actor: 'somebody',

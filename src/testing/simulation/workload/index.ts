@@ -120,6 +120,7 @@ export function engineWorkload(): Workload {
     drawWish,
     send: submitWish,
     favourite: () => undefined,
+    actionForAll: ({ machine }) => machine.edges.find(({ on }) => on === 'action')?.action,
     check() {},
   }
 }

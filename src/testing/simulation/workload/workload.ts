@@ -35,6 +35,8 @@ export interface Workload {
   send(control: Control, wish: Wish, key: string | null): Promise<{ readonly id: EntityId }>
   /** Whom people would rather do something with, now and then; undefined: whoever comes. */
   favourite(model: Model, random: Random): Known | undefined
+  /** What they would do with all that are like this one; undefined: nothing. */
+  actionForAll(known: Known): string | undefined
   /** Everything has come to rest. */
   check(model: Model, complain: Complain): void
 }

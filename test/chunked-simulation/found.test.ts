@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { z } from 'zod'
+import { defineJob, fail } from '../../workflows/chunked/index.ts'
+import { Stage } from '../../workflows/chunked/test/stage.ts'
+
+const none = z.object({})
+
+/** Stories that chance came upon once, told on purpose: a seed finds them again only as long as nothing else changes. */
+describe('what the simulation has found', () => {
+  test('a rerun opens the gate of the step from which it goes on, if that was never opened', async () => {
+    let isMended = false
+    const job = defineJob({ id: 'gate', version: 1, parameters: none })
+      .firstStep({
+        id: 'first',
+        output: z.number(),
+        run: async (_, sink) => {
+          await sink.accept(1)
+          await sink.acceptFor('third', 1)
+        },
+      })
+      .step({ id: 'second', gated: true, output: z.number(), run: () => undefined })
+      // Not gated: it fails before anybody has looked at the job, and opened the gate of the second step.
+      .step({ id: 'third', run: () => (isMended ? undefined : fail('broken')) })
+    const { stage, kit } = await Stage.kit([job], { engineLimits: { judgeMs: 1_000 } })
+    await using _ = stage
+    const id = await stage.start(job, {})
+    await kit.drain()
+    const failed = await stage.view(id)
+    assert.deepEqual([failed.state, failed.steps[1]?.chunks], ['failed', { gate_waiting: 1 }])
+    isMended = true
+    await stage.chunked.rerun(stage.control, id)
+    await kit.drain()
+    assert.equal((await stage.view(id)).state, 'completed')
+  })
+
+  test('a step that makes a checkpoint before each error is not tried for ever', async () => {
+    let runs = 0
+    const job = defineJob({ id: 'checkpoint', version: 1, parameters: none }).firstStep({
+      id: 'only',
+      retry: { attemptsMax: 3 },
+      run: async ({ checkpoint }) => {
+        runs += 1
+        await checkpoint('here')
+        throw new Error('always')
+      },
+    })
+    const { stage, kit } = await Stage.kit([job])
+    await using _ = stage
+    const id = await stage.start(job, {})
+    await kit.drain()
+    assert.equal((await stage.view(id)).state, 'failed')
+    assert.equal(runs, 3)
+  })
+})
