@@ -175,7 +175,7 @@ describe('a browser', () => {
     const { host, port } = new URL(house.url)
     const before = (await house.control.totals())[0]?.total
     const right = { cookie, 'x-csrf-token': csrf }
-    for (const headers of [
+    const wrong: readonly Readonly<Record<string, string>>[] = [
       { cookie },
       { cookie, 'x-csrf-token': '' },
       { cookie, 'x-csrf-token': `${csrf}x` },
@@ -185,7 +185,8 @@ describe('a browser', () => {
       { ...right, origin: `http://127.0.0.1:${Number(port) + 1}` },
       { ...right, 'sec-fetch-site': 'cross-site' },
       { ...right, 'sec-fetch-site': 'same-site' },
-    ]) {
+    ]
+    for (const headers of wrong) {
       const said = await submit(headers)
       assert.equal(said.status, 403, JSON.stringify(headers))
       assert.match(said.text, /cross-site/)

@@ -234,6 +234,25 @@ describe('events', () => {
       for (const ear of ears) ear.close()
     }))
 
+  test('end with the token by which they were opened', () =>
+    inHouse({}, async (house) => {
+      const local = new Ear(`${house.url}/api/events`)
+      await local.message('ready')
+      const [kept, revoked] = [
+        await house.token({ name: 'kept', role: 'submitter' }),
+        await house.token({ name: 'revoked', role: 'submitter' }),
+      ]
+      const listen = (token: string) => new Ear(`${house.url}/api/events`, { authorization: `Bearer ${token}` })
+      const [one, other] = [listen(kept), listen(revoked)]
+      await Promise.all([one.message('ready'), other.message('ready')])
+      await house.access.revoke('revoked')
+      await other.until(({ isClosed }) => isClosed)
+      await local.until(({ isClosed }) => isClosed)
+      const { id } = await house.control.submit('crate', {})
+      await one.until(({ births }) => births.includes(id))
+      one.close()
+    }))
+
   test('have a limit of listeners for each token', () =>
     inHouse({ limits: { listenersPerToken: 2 } }, async (house) => {
       const ears = [new Ear(`${house.url}/api/events`), new Ear(`${house.url}/api/events`)]

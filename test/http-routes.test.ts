@@ -278,5 +278,38 @@ for (const store of ['memory', 'sqlite'] as const) {
       assert.deepEqual(documented.sort(), served.toSorted())
       assert.deepEqual([...asked].sort(), served.toSorted())
     })
+
+    test('the document is sound', async () => {
+      interface Operation {
+        readonly operationId: string
+        readonly summary: string
+        readonly parameters: readonly { readonly name: string; readonly in: string; readonly schema: object }[]
+        readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: object }>> }
+        readonly responses: Readonly<Record<string, { readonly description: string }>>
+      }
+      const { body } = await ask('GET', '/openapi.json')
+      assert.match(body.openapi, /^3\.1\./)
+      const operations = Object.entries<Readonly<Record<string, Operation>>>(body.paths).flatMap(([path, methods]) =>
+        Object.entries(methods).map(([method, operation]) => ({ path, method, ...operation })),
+      )
+      const ids = operations.map(({ operationId }) => operationId)
+      assert.equal(new Set(ids).size, ids.length)
+      for (const { path, method, summary, parameters, requestBody, responses } of operations) {
+        const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
+        const declared = parameters.filter((one) => one.in === 'path').map(({ name }) => name)
+        assert.deepEqual(declared, named, path)
+        assert.ok(summary.length > 5 && responses.default, path)
+        for (const { schema, name } of parameters) assert.ok(Object.keys(schema).length > 0, `${path} ${name}`)
+        for (const answer of Object.values(responses)) assert.ok(answer.description.length > 0, path)
+        if (method === 'get') assert.equal(requestBody, undefined, path)
+        for (const { schema } of Object.values(requestBody?.content ?? {}))
+          assert.ok(Object.keys(schema).length > 0, path)
+      }
+      const references = [...JSON.stringify(body).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, at]) => at as string)
+      for (const reference of new Set(references)) {
+        const found = reference.split('/').reduce((place, name) => place?.[name], body)
+        assert.ok(found, reference)
+      }
+    })
   })
 }

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'
-import { type ClientRequest, request as rawRequest } from 'node:http'
+import { type ClientRequest, type IncomingMessage, request as rawRequest } from 'node:http'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
-import { type House, openHouse, type Said, saidBy } from './http/house.ts'
+import { type House, openHouse, type Said } from './http/house.ts'
 
 const boundary = 'the-boundary'
 const type = { 'content-type': `multipart/form-data; boundary=${boundary}` }
@@ -24,8 +25,8 @@ describe('an upload', () => {
 
   const send = (text: string, path = '/api/uploads', headers: Readonly<Record<string, string>> = {}) =>
     house.ask('POST', path, { text, headers: { ...type, ...headers } })
-  const stored = async () =>
-    (await readdir(join(house.folder, 'upload', 'files'))).filter((name) => !/^(lock|\.)/.test(name))
+  const files = () => readdir(join(house.folder, 'upload', 'files'))
+  const stored = async () => (await files()).filter((name) => /^[0-9a-f]{64}$/.test(name))
   const batches = async () => (await house.control.list({ machine: 'upload_batch' })).entities.length
 
   /** Nothing is stored and no batch is made. */
@@ -96,7 +97,7 @@ describe('an upload', () => {
     ]) {
       await refused(400, () => send(text))
     }
-    const before = [await stored(), await batches()]
+    const before = [await files(), await batches()]
     const open = openUpload(file('file', 'x.json', '['))
     await open.connected
     open.request.destroy()
@@ -105,7 +106,8 @@ describe('an upload', () => {
   })
 
   test('that gets stuck is ended', async () => {
-    const before = [await stored(), await batches()]
+    await comesTo([await stored(), await batches()])
+    const before = [await files(), await batches()]
     const open = openUpload(file('file', 'x.json', '['))
     const status = await open.ended
     assert.ok(status === 408 || status === 0, String(status))
@@ -115,10 +117,10 @@ describe('an upload', () => {
   /** The server hears of a broken connection a little later. */
   async function comesTo(before: unknown): Promise<void> {
     for (let times = 0; times < 200; times += 1) {
-      if (isDeepStrictEqual([await stored(), await batches()], before)) return
+      if (isDeepStrictEqual([await files(), await batches()], before)) return
       await house.ask('GET', '/health')
     }
-    assert.deepEqual([await stored(), await batches()], before)
+    assert.deepEqual([await files(), await batches()], before)
   }
 
   /** Sends the beginning of a form, and no more. */
@@ -158,23 +160,18 @@ describe('an upload', () => {
       const blocks = 300
       let peak = 0
       const begin = process.memoryUsage.rss()
-      async function* body() {
-        yield new TextEncoder().encode(
-          `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="x.json"\r\n\r\n[`,
-        )
-        for (let count = 0; count < blocks; count += 1) {
-          peak = Math.max(peak, process.memoryUsage.rss() - begin)
-          yield block
-        }
-        yield new TextEncoder().encode(`${items.slice(1)}\r\n${end}`)
+      const request = rawRequest(`${big.url}/api/uploads`, { method: 'POST', headers: type, agent: false })
+      const answered = once(request, 'response')
+      const write = async (bytes: Uint8Array | string) => {
+        if (!request.write(bytes)) await once(request, 'drain')
+        peak = Math.max(peak, process.memoryUsage.rss() - begin)
       }
-      const response = await fetch(`${big.url}/api/uploads`, {
-        method: 'POST',
-        headers: type,
-        body: ReadableStream.from(body()),
-        duplex: 'half',
-      } as RequestInit)
-      assert.equal((await saidBy(response)).status, 201)
+      await write(`--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="x.json"\r\n\r\n[`)
+      for (let count = 0; count < blocks; count += 1) await write(block)
+      request.end(`${items.slice(1)}\r\n${end}`)
+      const [response] = (await answered) as [IncomingMessage]
+      response.resume()
+      assert.equal(response.statusCode, 201)
       assert.ok(peak < 200 * 1024 * 1024, `${Math.round(peak / 1024 / 1024)} MiB more`)
     } finally {
       await big.close()

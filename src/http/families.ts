@@ -25,6 +25,8 @@ export interface UploadAbout {
   readonly collection: string | null
   /** The same content from the same uploader is a new batch all the same. */
   readonly force: boolean
+  /** Stands for this request however often it is sent: with `force` too, one key makes one batch. */
+  readonly key?: string
 }
 
 export interface Accepted {

@@ -1,0 +1,8 @@
+export { type Access, type Caller, type NewToken, type Role, roles, type Token } from './access.ts'
+export type * from './families.ts'
+export { defaultHttpLimits, type HttpLimits } from './http-limits.ts'
+export { type IdempotencyStore, idempotencyInMemory, type KeptAnswer } from './idempotency.ts'
+export { type IdempotencyFileOptions, openIdempotencyFile } from './idempotency-file.ts'
+export type { Fault, Problem } from './problem.ts'
+export { openServer, type Server, type ServerOptions } from './server.ts'
+export { openAccess, type TokenFileOptions } from './token-file.ts'

@@ -1,0 +1,89 @@
+import { z } from 'zod'
+import type { ListFilter } from '../../control.ts'
+import { flagText, idNumber, idText, nameText, parentText, repeated, wholeNumber } from '../asked-schemas.ts'
+import type { HttpLimits } from '../http-limits.ts'
+
+const sourcesMax = 1_000
+
+/** The query of a list of entities. */
+export function filterFields(limits: HttpLimits) {
+  return {
+    machine: nameText.optional(),
+    version: wholeNumber(0, 1_000_000_000).optional(),
+    state: repeated(nameText, 100).optional(),
+    lane: nameText.optional(),
+    label: nameText.optional(),
+    value: z.string().max(200).optional(),
+    settled: flagText.optional(),
+    reason: z.string().max(2_000).optional(),
+    after: idText.optional(),
+    upTo: idText.optional(),
+    limit: wholeNumber(1, limits.pageMax).optional(),
+    newest: flagText.optional(),
+    spawnedBy: repeated(idText, sourcesMax).optional(),
+    afterSource: idText.optional(),
+    afterOrdinal: idText.optional(),
+  }
+}
+
+export const parentField = { parent: parentText.optional() }
+
+/** Fields that only make sense together. */
+export function isPaired(query: {
+  label?: string | undefined
+  value?: string | undefined
+  afterSource?: number | undefined
+  afterOrdinal?: number | undefined
+}): boolean {
+  return (
+    (query.label === undefined) === (query.value === undefined) &&
+    (query.afterSource === undefined) === (query.afterOrdinal === undefined)
+  )
+}
+export const pairFault = 'label and value go together, and so do afterSource and afterOrdinal'
+
+type FilterQuery = z.output<z.ZodObject<ReturnType<typeof filterFields>>> & { parent?: number | null | undefined }
+
+export function filterOf(query: FilterQuery, limits: HttpLimits): ListFilter {
+  const { machine, version, state, parent, lane, label, value, settled, reason, after, upTo, newest } = query
+  const { spawnedBy, afterSource, afterOrdinal } = query
+  return {
+    limit: query.limit ?? limits.pageDefault,
+    ...(machine === undefined ? {} : { machine }),
+    ...(version === undefined ? {} : { version }),
+    ...(state === undefined ? {} : { states: state }),
+    ...(parent === undefined ? {} : { parent }),
+    ...(lane === undefined ? {} : { lane }),
+    ...(label === undefined || value === undefined ? {} : { label: { name: label, value } }),
+    ...(settled === undefined ? {} : { settled }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(after === undefined ? {} : { after }),
+    ...(upTo === undefined ? {} : { upTo }),
+    ...(newest === undefined ? {} : { newestFirst: newest }),
+    ...(spawnedBy === undefined
+      ? {}
+      : {
+          spawnedBy: {
+            sources: spawnedBy,
+            after:
+              afterSource === undefined || afterOrdinal === undefined
+                ? null
+                : { source: afterSource, ordinal: afterOrdinal },
+          },
+        }),
+  }
+}
+
+/** The filter of an act on many, as a body has it. */
+export const filterBody = z.strictObject({
+  machine: nameText.optional(),
+  version: z.int().min(0).optional(),
+  states: z.array(nameText).max(100).optional(),
+  parent: idNumber.nullable().optional(),
+  lane: nameText.optional(),
+  label: z.strictObject({ name: nameText, value: z.string().max(200) }).optional(),
+  settled: z.boolean().optional(),
+  reason: z.string().max(2_000).optional(),
+  after: idNumber.optional(),
+  upTo: idNumber.optional(),
+}) as unknown as z.ZodType<Omit<ListFilter, 'limit' | 'newestFirst' | 'spawnedBy'>>

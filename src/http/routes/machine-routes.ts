@@ -1,0 +1,37 @@
+import { z } from 'zod'
+import { SluiceError } from '../../errors.ts'
+import type { Machine } from '../../machine.ts'
+import { type MachineAnswer, machineAnswer } from '../answer-schemas.ts'
+import { nameText, wholeNumber } from '../asked-schemas.ts'
+import type { Context } from '../context.ts'
+import { jsonSchemaOf } from '../json-schema.ts'
+import { noParams, noQuery, type Route, route } from '../route.ts'
+
+const machineParams = z.strictObject({ name: nameText, version: wholeNumber(0, 1_000_000_000) })
+
+export function machineRoutes({ control }: Context): readonly Route[] {
+  const find = async (name: string, version: number): Promise<Machine> => {
+    const found = (await control.machines()).find((machine) => machine.name === name && machine.version === version)
+    if (found) return found
+    throw new SluiceError('not_found', `There is no machine ${name} of version ${version}.`, { name, version })
+  }
+  return [
+    route({
+      ...{ method: 'GET', path: '/api/machines', tag: 'machines', role: 'submitter' },
+      summary: 'The machines that are known here, every version.',
+      ...{ params: noParams, query: noQuery, body: null, statuses: [200] },
+      answer: z.object({ machines: z.array(machineAnswer) }) as z.ZodType<{ machines: readonly MachineAnswer[] }>,
+      handle: async () => ({ machines: (await control.machines()).map(shownMachine) }),
+    }),
+    route({
+      ...{ method: 'GET', path: '/api/machines/:name/:version', tag: 'machines', role: 'submitter' },
+      summary: 'One machine as it is declared.',
+      ...{ params: machineParams, query: noQuery, body: null, answer: machineAnswer, statuses: [200] },
+      handle: async ({ params }) => shownMachine(await find(params.name, params.version)),
+    }),
+  ]
+}
+
+function shownMachine({ schema, names: _names, ...machine }: Machine): MachineAnswer {
+  return { ...machine, data: schema === null ? null : jsonSchemaOf(schema, 'input') }
+}

@@ -1,0 +1,70 @@
+import { z } from 'zod'
+import type { SubmitItem, Submitted } from '../../control.ts'
+import { SluiceError } from '../../errors.ts'
+import { submittedAnswer } from '../answer-schemas.ts'
+import { given, nameText, timeNumber } from '../asked-schemas.ts'
+import { walkName } from '../collections.ts'
+import type { Context } from '../context.ts'
+import { answer, noParams, noQuery, type Route, route } from '../route.ts'
+
+const itemFields = {
+  data: z.unknown(),
+  key: nameText.optional(),
+  priority: z.int().optional(),
+  at: timeNumber.optional(),
+  state: nameText.optional(),
+}
+
+/** Making roots. */
+export function submitRoutes({ control, families, collections, limits }: Context): readonly Route[] {
+  const made = new Map<string, string>([
+    ...(families.upload?.machines ?? []).map((name) => [name, 'POST /api/uploads'] as const),
+    ...(families.jobs?.machines ?? []).map((name) => [name, 'POST /api/jobs'] as const),
+    [walkName, 'POST /api/actions'],
+  ])
+  /** Data of these says who asked, or names files of others: only their own routes make them. */
+  const refuseMade = (machine: string) => {
+    const by = made.get(machine)
+    if (by === undefined) return
+    throw new SluiceError('forbidden', `Entities of ${machine} are made by ${by} only.`, { machine })
+  }
+  const submit = { method: 'POST', tag: 'entities', role: 'submitter', params: noParams, query: noQuery } as const
+  return [
+    route({
+      ...{ ...submit, path: '/api/entities', answer: submittedAnswer, statuses: [201, 200] },
+      summary: 'A new root. The same key gives the same entity, also in a race.',
+      body: z.strictObject({ machine: nameText, version: z.int().min(0).optional(), ...itemFields }),
+      handle: async ({ caller, body, idempotencyKey }) => {
+        const { machine, version, data, ...rest } = body
+        refuseMade(machine)
+        const key = rest.key ?? (idempotencyKey === null ? undefined : `idem:${idempotencyKey}`)
+        const submitted = await control.submit(machine, await collections.dataFor(caller, machine, data), {
+          ...given({ ...rest, key, version }),
+          actor: caller.actor,
+        })
+        return answer(submitted.existing ? 200 : 201, submitted)
+      },
+    }),
+    route({
+      ...{ ...submit, path: '/api/entities/batch', statuses: [200] },
+      summary: 'Many new roots of one machine. All are checked before the first is stored.',
+      body: z.strictObject({
+        machine: nameText,
+        version: z.int().min(0).optional(),
+        items: z.array(z.strictObject(itemFields)).max(limits.itemsMax),
+      }),
+      answer: z.object({ submitted: z.array(submittedAnswer) }) as z.ZodType<{ submitted: readonly Submitted[] }>,
+      handle: async ({ caller, body, idempotencyKey }) => {
+        const { machine, version } = body
+        refuseMade(machine)
+        const items: SubmitItem[] = []
+        for (const [index, { data, ...rest }] of body.items.entries()) {
+          const key = rest.key ?? (idempotencyKey === null ? undefined : `idem:${idempotencyKey}:${index}`)
+          items.push({ ...given({ ...rest, key }), data: await collections.dataFor(caller, machine, data) })
+        }
+        const options = { actor: caller.actor, ...(version === undefined ? {} : { version }) }
+        return { submitted: await control.submitMany(machine, items, options) }
+      },
+    }),
+  ]
+}

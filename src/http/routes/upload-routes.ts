@@ -1,0 +1,169 @@
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import { familyAnswer, submittedAnswer } from '../answer-schemas.ts'
+import { flagText, given, idParams, idText, nameText, pageQuery, repeated, wholeNumber } from '../asked-schemas.ts'
+import type { Context } from '../context.ts'
+import {
+  type UploadFamily,
+  type UploadHierarchy,
+  uploadItemTypes,
+  uploadSortKeys,
+  uploadSortOrders,
+} from '../families.ts'
+import { readForm, singleFile } from '../multipart.ts'
+import { HttpRefusal, invalid } from '../problem.ts'
+import { faultsOf, noParams, noQuery, type Route, rawRoute, route } from '../route.ts'
+
+const aboutFields = z.strictObject({
+  collection: nameText.optional(),
+  force: flagText.optional(),
+  fileName: z.string().min(1).max(1_000).optional(),
+})
+
+/** Uploads and what was found in them. */
+export function uploadRoutes(context: Context): readonly Route[] {
+  const { families, collections, limits, clock, replay } = context
+  const { upload } = families
+  if (!upload) return []
+  const look = { method: 'GET', tag: 'uploads', role: 'submitter', body: null, statuses: [200] } as const
+  return [
+    rawRoute({
+      ...{ method: 'POST', path: '/api/uploads', tag: 'uploads', role: 'submitter', body: null },
+      summary:
+        'Receives a file in the field `file` of a form, streamed; `collection`, `force` and `fileName` come before it or in the query.',
+      ...{ params: noParams, query: aboutFields, answer: submittedAnswer, statuses: [201, 200] },
+      accepts: 'multipart/form-data',
+      async serve({ caller, query, idempotencyKey }, request, reply) {
+        const form = await readForm(request, reply, limits, clock)
+        const fields = aboutFields.safeParse({ ...form.fields })
+        if (!fields.success) throw invalid(faultsOf('body', fields.error))
+        const said = { ...query, ...fields.data }
+        const file = await singleFile(form, 'file')
+        const collection = collections.ownCollection(caller, said.collection ?? null)
+        const length = Number(request.headers['content-length'])
+        const seen = hashed(file.source, JSON.stringify([said, file.fileName, file.contentType]))
+        const run = async () => {
+          const accepted = await upload.receive(seen.source, {
+            fileName: said.fileName ?? file.fileName,
+            contentType: file.contentType,
+            // The form is a little longer than its file: this only refuses early what is far too big.
+            ...(Number.isSafeInteger(length) && length > limits.fileBytesMax ? { expectedBytes: length } : {}),
+            uploadedBy: caller.actor,
+            collection,
+            force: said.force ?? false,
+            ...(idempotencyKey === null ? {} : { key: idempotencyKey }),
+          })
+          return { status: accepted.existing ? 200 : 201, body: JSON.stringify(accepted) }
+        }
+        const outcome = idempotencyKey === null ? await run() : await replay.once(idempotencyKey, seen.digest, run)
+        if ('isReplayed' in outcome && outcome.isReplayed) reply.header('idempotent-replayed', 'true')
+        return reply.code(outcome.status).type('application/json').send(outcome.body)
+      },
+    }),
+    route({
+      ...{ ...look, path: '/api/uploads/:id', params: idParams, query: noQuery, answer: familyAnswer },
+      summary: 'One batch, with its counts of this moment.',
+      handle: async ({ caller, params }) => {
+        await collections.refuseForeign(caller, params.id)
+        return upload.view(params.id, { isOperator: caller.role !== 'submitter' })
+      },
+    }),
+    route({
+      ...{ ...look, path: '/api/uploads/:id/errors', params: idParams },
+      summary: 'Its items that have failed, in pages.',
+      query: z.strictObject(pageQuery(limits)),
+      answer: z.object({ errors: z.array(z.unknown()), next: z.int().nullable() }) as z.ZodType<{
+        errors: readonly unknown[]
+        next: number | null
+      }>,
+      handle: async ({ caller, params, query }) => {
+        await collections.refuseForeign(caller, params.id)
+        return upload.errors(params.id, { limit: limits.pageDefault, ...given(query) })
+      },
+    }),
+    ...searchRoutes(context, upload),
+  ]
+}
+
+function searchRoutes({ collections, limits }: Context, upload: UploadFamily): readonly Route[] {
+  const look = { method: 'GET', tag: 'uploads', role: 'submitter', body: null, statuses: [200] } as const
+  const whole = wholeNumber(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)
+  const foundAnswer = z.object({ found: z.array(z.looseObject({ batch: z.int() })), next: z.string().nullable() })
+  const cursor = z.string().min(1).max(2_000)
+  const hierarchy = (direction: 'ancestors' | 'descendants') =>
+    route({
+      ...{ ...look, path: `/api/search/:hnId/${direction}`, params: z.strictObject({ hnId: idText }) },
+      summary: `The ${direction} of an item.`,
+      query: z.strictObject({
+        depthMax: wholeNumber(1, 1_000).optional(),
+        limit: wholeNumber(1, limits.pageMax).optional(),
+        after: cursor.optional(),
+      }),
+      answer: z.looseObject({
+        item: z.looseObject({ batch: z.int() }),
+        found: z.array(z.looseObject({ batch: z.int() })),
+        next: z.string().nullable(),
+      }) as unknown as z.ZodType<UploadHierarchy>,
+      handle: async ({ caller, params, query }) => {
+        const all = await upload[direction](params.hnId, given(query))
+        if (!(await collections.sees(caller, all.item.batch))) {
+          throw new HttpRefusal('not-found', 404, `There is no item ${params.hnId}.`)
+        }
+        return { ...all, found: await collections.seen(caller, all.found, ({ batch }) => batch) }
+      },
+    })
+  return [
+    route({
+      ...{ ...look, path: '/api/search', params: noParams },
+      summary: 'Items by type, author, score, time and text, in pages.',
+      answer: foundAnswer as unknown as z.ZodType<Awaited<ReturnType<UploadFamily['search']>>>,
+      query: z.strictObject({
+        types: repeated(z.enum(uploadItemTypes) as z.ZodType<(typeof uploadItemTypes)[number], string>, 5).optional(),
+        author: z.string().min(1).max(1_000).optional(),
+        minScore: whole.optional(),
+        maxScore: whole.optional(),
+        fromTime: whole.optional(),
+        toTime: whole.optional(),
+        text: z.string().min(1).max(1_000).optional(),
+        parentId: idText.optional(),
+        includeDescendants: flagText.optional(),
+        maxDepth: wholeNumber(1, 1_000).optional(),
+        rootItemsOnly: flagText.optional(),
+        sortBy: z.enum(uploadSortKeys).optional(),
+        sortOrder: z.enum(uploadSortOrders).optional(),
+        limit: wholeNumber(1, limits.pageMax).optional(),
+        after: cursor.optional(),
+      }),
+      handle: async ({ caller, query }) => {
+        const page = await upload.search(given(query))
+        return { ...page, found: await collections.seen(caller, page.found, ({ batch }) => batch) }
+      },
+    }),
+    hierarchy('ancestors'),
+    hierarchy('descendants'),
+  ]
+}
+
+/** The same bytes, and what they add up to. Whoever asks for the digest of a source that nobody read reads it to its end. */
+export function hashed(source: AsyncIterable<Uint8Array>, about: string) {
+  const hash = createHash('sha256').update(about)
+  let digest: string | null = null
+  let isBegun = false
+  async function* read() {
+    isBegun = true
+    for await (const block of source) {
+      hash.update(block)
+      yield block
+    }
+    digest = hash.digest('hex')
+  }
+  const reading = read()
+  return {
+    source: reading as AsyncIterable<Uint8Array>,
+    async digest(): Promise<string> {
+      if (!isBegun) for await (const _block of reading);
+      if (digest !== null) return digest
+      throw new HttpRefusal('invalid', 400, 'The upload was not read to its end.')
+    },
+  }
+}
