@@ -29,14 +29,21 @@ export interface Running {
   readonly process: ChildProcess
   /** Resolves when the error stream has said this; null: the process ended first. */
   heard(pattern: RegExp): Promise<string | null>
+  /** The same of standard output. */
+  told(pattern: RegExp): Promise<string | null>
   readonly ending: Promise<Ending>
 }
 
-export function start(cwd: string, words: readonly string[], flags: readonly string[] = []): Running {
+export function start(
+  cwd: string,
+  words: readonly string[],
+  flags: readonly string[] = [],
+  environment: Readonly<Record<string, string>> = {},
+): Running {
   const child = spawn(process.execPath, ['--conditions=sluice-source', ...flags, launcher, ...words], {
     cwd,
     // Types are stripped once; every later process starts in half the time.
-    env: { ...process.env, NODE_COMPILE_CACHE: join(root, 'cache'), USER: 'tester' },
+    env: { ...process.env, NODE_COMPILE_CACHE: join(root, 'cache'), USER: 'tester', ...environment },
   })
   let [out, err, isOver] = ['', '', false]
   const listeners = new Set<() => void>()
@@ -45,6 +52,7 @@ export function start(cwd: string, words: readonly string[], flags: readonly str
   }
   child.stdout.setEncoding('utf8').on('data', (said) => {
     out += said
+    tell()
   })
   child.stderr.setEncoding('utf8').on('data', (said) => {
     err += said
@@ -59,10 +67,10 @@ export function start(cwd: string, words: readonly string[], flags: readonly str
       resolve({ status, out, err })
     })
   })
-  const heard = (pattern: RegExp) =>
+  const waiting = (pattern: RegExp, stream: () => string) =>
     new Promise<string | null>((resolve) => {
       const look = () => {
-        const found = pattern.exec(err)?.[0] ?? null
+        const found = pattern.exec(stream())?.[0] ?? null
         if (found === null && !isOver) return
         listeners.delete(look)
         resolve(found)
@@ -70,7 +78,9 @@ export function start(cwd: string, words: readonly string[], flags: readonly str
       listeners.add(look)
       look()
     })
-  return { process: child, heard, ending }
+  const heard = (pattern: RegExp) => waiting(pattern, () => err)
+  const told = (pattern: RegExp) => waiting(pattern, () => out)
+  return { process: child, heard, told, ending }
 }
 
 export function sluice(cwd: string, ...words: readonly string[]): Promise<Ending> {

@@ -27,9 +27,19 @@ function systemSentence(error: unknown): string | null {
       return `${name} lies below something that is not a folder.`
     case 'ENOSPC':
       return `There is no room left on the disk${path ? ` for ${path}` : ''}. Nothing is lost; make room and run the same command again.`
+    case 'EADDRINUSE':
+      return `Something listens there already (${placeOf(error)}). Stop it, or choose another address by --listen.`
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return `This machine has no such address (${placeOf(error)}).`
     case 'EROFS':
       return `${name} lies on a disk that is read only.`
     default:
       return null
   }
+}
+
+function placeOf(error: Error): string {
+  const { address, hostname, port } = error as { address?: string; hostname?: string; port?: number }
+  return [address ?? hostname ?? 'unknown', ...(port === undefined ? [] : [port])].join(':')
 }

@@ -4,6 +4,8 @@ import { type Clock, systemClock } from '../clock.ts'
 import type { SignalSource } from './interrupt.ts'
 import { processTerminal, type Terminal } from './terminal.ts'
 
+export type Environment = Readonly<Record<string, string | undefined>>
+
 /** The process around a command, handed in. */
 export interface Host {
   readonly terminal: Terminal
@@ -11,6 +13,7 @@ export interface Host {
   readonly signals: SignalSource
   readonly input: Readable
   readonly user: string
+  readonly environment: Environment
   /** The command as it was typed. */
   readonly words: readonly string[]
   /** The most memory that the process had so far, its threads included. */
@@ -28,6 +31,7 @@ export function processHost(words: readonly string[]): Host {
     signals: process,
     input: process.stdin,
     user: userName(),
+    environment: process.env,
     words,
     peakRssMiB: () => Math.round(process.resourceUsage().maxRSS / 1_024),
     exit: (status) => process.exit(status),

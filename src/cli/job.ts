@@ -2,7 +2,7 @@ import { Command, Option } from 'commander'
 import type { Doing } from './command.ts'
 import { attachedFile } from './job/attached-file.ts'
 import { placeDefault } from './job/defaults.ts'
-import { listOf, oneOf, signedNumber, wholeNumber } from './option.ts'
+import { eachOf, listOf, oneOf, signedNumber, wholeNumber } from './option.ts'
 
 const exitStatus = `
 Exit status
@@ -18,6 +18,8 @@ export function jobCommand(doing: Doing): Command {
     command
       .option('--store <file>', 'the store', placeDefault.store)
       .option('--folder <folder>', 'where attachments and what jobs store are kept', placeDefault.folder)
+      .option('--server <url>', 'ask this server instead (or SLUICE_SERVER)')
+      .option('--token-file <file>', 'the token for it (or SLUICE_TOKEN)')
       .addOption(new Option('--log <level>', 'log to standard error').argParser(level).default('silent'))
   const json = ['--json', 'for programs: one JSON object on standard output'] as const
   const quiet = ['--quiet', 'no progress and no report; the exit status tells'] as const
@@ -111,6 +113,8 @@ export function jobCommand(doing: Doing): Command {
     .argument('[name]', 'only this one')
     .description('the jobs that can be run, with their parameters and steps')
     .option('--folder <folder>', 'where what jobs store is kept', placeDefault.folder)
+    .option('--server <url>', 'ask this server instead (or SLUICE_SERVER)')
+    .option('--token-file <file>', 'the token for it (or SLUICE_TOKEN)')
     .option(...jobs)
     .option(...json)
     .action(doing(async () => (await import('./job/definitions.ts')).definitions))
@@ -119,8 +123,3 @@ export function jobCommand(doing: Doing): Command {
 }
 
 const level = oneOf('silent', 'error', 'warn', 'info', 'debug', 'trace')
-
-/** Files may have commas in their names: one for each option. */
-function eachOf(text: string, before: readonly string[] = []): readonly string[] {
-  return [...before, text]
-}

@@ -1,11 +1,14 @@
-import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { doingOn } from './command.ts'
+import { controlCommands } from './control.ts'
 import { exitOf, sentenceOf } from './failure.ts'
 import { fhirCommand } from './fhir.ts'
 import { type Host, processHost } from './host.ts'
 import { jobCommand } from './job.ts'
+import { serveCommands } from './serve.ts'
+import { upkeepCommands } from './upkeep.ts'
 import { uploadCommand } from './upload.ts'
+import { versionOfPackage } from './version.ts'
 import { workflowCommand } from './workflow.ts'
 
 /** Whoever typed what does not exist. */
@@ -30,7 +33,7 @@ export async function main(words: readonly string[], host: Host = processHost(wo
 function programOf(host: Host, onEnd: (status: number) => void): Command {
   const program = new Command('sluice')
     .description('A durable batch engine: files in, every item through its workflow, a truthful report out.')
-    .version(version(), '--version', 'print the version')
+    .version(versionOfPackage(), '--version', 'print the version')
     .helpOption('--help', 'print this help')
     .helpCommand(false)
     .exitOverride()
@@ -42,10 +45,13 @@ function programOf(host: Host, onEnd: (status: number) => void): Command {
     })
     .addHelpText('after', examples)
   const doing = doingOn(host, onEnd)
+  const general = [...serveCommands(doing), ...controlCommands(doing)]
+  for (const command of general) program.addCommand(inherit(command, program))
   program.addCommand(inherit(uploadCommand(doing), program))
   program.addCommand(inherit(jobCommand(doing), program))
   program.addCommand(inherit(fhirCommand(doing), program))
   program.addCommand(inherit(workflowCommand(doing), program))
+  for (const command of upkeepCommands(doing, program)) program.addCommand(inherit(command, program))
   return program
 }
 
@@ -72,13 +78,11 @@ function usageEnd(error: CommanderError, { terminal }: Host): number {
   }
 }
 
-/** The package finds itself by its name, from the sources and from what is built. */
-function version(): string {
-  return JSON.parse(readFileSync(new URL(import.meta.resolve('sluice/package.json')), 'utf8')).version
-}
-
 const examples = `
 Examples
+  sluice serve --samples                                      engine, API and dashboard, with something to look at
+  sluice status                                               what there is, who works on it, and what is held
+  sluice watch 1                                              stay with an entity until it is settled
   sluice upload sample items.json --items 100000 --bad 0.01   write a file to try it with
   sluice upload run items.json                                upload it and wait for the end
   sluice upload errors 1                                      see what failed, and why

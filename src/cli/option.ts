@@ -57,3 +57,15 @@ export function oneOf<T extends string>(...values: readonly T[]): (text: string)
 export function listOf<T>(read: (text: string) => T): (text: string, before?: readonly T[]) => readonly T[] {
   return (text, before = []) => [...before, ...text.split(',').map((part) => read(part.trim()))]
 }
+
+/** Files may have commas in their names: one for each option. */
+export function eachOf(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, text]
+}
+
+/** `name=value`. */
+export function labelValue(text: string): { readonly name: string; readonly value: string } {
+  const at = text.indexOf('=')
+  if (at > 0 && at < text.length - 1) return { name: text.slice(0, at), value: text.slice(at + 1) }
+  throw new InvalidArgumentError('NAME=VALUE was expected.')
+}

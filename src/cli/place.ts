@@ -14,6 +14,9 @@ export interface Place {
   readonly store: string
   readonly folder: string
   readonly log?: string
+  /** Instead of both: a server that has them. */
+  readonly server?: string
+  readonly tokenFile?: string
 }
 
 /** The control over a store, until it is stopped. */
@@ -56,7 +59,12 @@ export function commandAt(place: Place, usual: Pick<Place, 'store' | 'folder'>, 
   const options = (['store', 'folder'] as const).flatMap((name) =>
     place[name] === usual[name] ? [] : [`--${name}`, place[name]],
   )
-  return commandLine(['sluice', ...words, ...options])
+  const { server, tokenFile } = place
+  const remote = [
+    ...(server === undefined ? [] : ['--server', server]),
+    ...(tokenFile === undefined ? [] : ['--token-file', tokenFile]),
+  ]
+  return commandLine(['sluice', ...words, ...options, ...remote])
 }
 
 /** Results are on standard output, so logs are on the error stream, and only if somebody asked for them. */

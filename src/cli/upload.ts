@@ -17,6 +17,8 @@ export function uploadCommand(doing: Doing): Command {
     command
       .option('--store <file>', 'the store', placeDefault.store)
       .option('--folder <folder>', 'where files and the search index are kept', placeDefault.folder)
+      .option('--server <url>', 'ask this server instead (or SLUICE_SERVER)')
+      .option('--token-file <file>', 'the token for it (or SLUICE_TOKEN)')
       .addOption(new Option('--log <level>', 'log to standard error').argParser(level).default('silent'))
   const json = ['--json', 'for programs: one JSON object on standard output'] as const
   const quiet = ['--quiet', 'no progress and no report; the exit status tells'] as const
@@ -28,6 +30,7 @@ export function uploadCommand(doing: Doing): Command {
     .description('upload a file and wait until all its items are processed; a known file is not uploaded again')
     .option('--name <name>', 'the name to keep, if not that of the file')
     .option('--uploader <name>', 'who uploads it (default: the user)')
+    .option('--collection <name>', 'whose it is: a hold over the collection keeps it back')
     .option('--content-type <type>', 'what the file is said to be (default: looked at)')
     .option('--force', 'a new batch, even if this file was uploaded before')
     .option(...textIndex)

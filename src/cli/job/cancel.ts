@@ -7,8 +7,12 @@ export interface CancelOptions extends JobPlace {
 }
 
 /** Ends a job that has not ended. What runs is told by its signal, in whichever process it runs. */
-export async function cancel(id: number, options: CancelOptions, { terminal, user }: Host): Promise<number> {
-  const { chunked, control, close } = await openToLook(options)
+export async function cancel(
+  id: number,
+  options: CancelOptions,
+  { terminal, user, environment }: Host,
+): Promise<number> {
+  const { chunked, control, close } = await openToLook(options, environment)
   try {
     const { reason } = options
     await chunked.cancel(control, id, { actor: user, ...(reason === undefined ? {} : { reason }) })

@@ -15,10 +15,10 @@ export interface ChunksOptions extends JobPlace {
 }
 
 /** A page of a job's chunks, in the order of their ids. */
-export async function chunks(id: number, options: ChunksOptions, { terminal }: Host): Promise<number> {
+export async function chunks(id: number, options: ChunksOptions, { terminal, environment }: Host): Promise<number> {
   const { step, state, after, limit = 20 } = options
   const states = statesOf(chunkedChunk, state)
-  const { chunked, control, close } = await openToLook(options)
+  const { chunked, control, close } = await openToLook(options, environment)
   try {
     if (step !== undefined) refuseStep(await chunked.job(control, id), step)
     const page = await chunked.chunks(control, id, {

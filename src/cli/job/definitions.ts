@@ -1,8 +1,12 @@
 import type { JobDefinition } from 'sluice/chunked'
 import { z } from 'zod'
+import type { OfferedJob } from '../../client/index.ts'
+import { systemClock } from '../../clock.ts'
 import { SluiceError } from '../../errors.ts'
-import type { Host } from '../host.ts'
+import type { Environment, Host } from '../host.ts'
+import { remoteClient, remotePlace } from '../remote-place.ts'
 import { plain, table } from '../text.ts'
+import { placeDefault } from './defaults.ts'
 import { knownJobs } from './known-jobs.ts'
 import type { JobPlace } from './place.ts'
 
@@ -14,25 +18,34 @@ export interface DefinitionsOptions extends JobPlace {
 export async function definitions(
   name: string | undefined,
   options: DefinitionsOptions,
-  { terminal }: Host,
+  { terminal, environment }: Host,
 ): Promise<number> {
+  const known = await viewsOf(options, environment)
+  const told = known
+    .filter(({ id }) => name === undefined || id === name)
+    .sort((one, other) => one.id.localeCompare(other.id) || one.version - other.version)
+  if (name !== undefined && told.length === 0) throw notFound(name, known)
+  const none = 'There are no jobs here. Name a module that defines some by --jobs.'
+  if (options.json) terminal.out(`${JSON.stringify({ definitions: told })}\n`)
+  else terminal.out(`${told.length === 0 ? none : told.map(textOf).join('\n\n')}\n`)
+  return 0
+}
+
+async function viewsOf(options: DefinitionsOptions, environment: Environment): Promise<readonly DefinitionView[]> {
+  const server = remotePlace({ ...options, store: placeDefault.store }, placeDefault, environment)
+  if (server !== null) {
+    const client = await remoteClient(server, options, environment, systemClock())
+    return (await client.jobs.definitions()).map(offeredView)
+  }
   const jobs = await knownJobs(options)
   try {
-    const found = jobs.definitions.filter(({ id }) => name === undefined || id === name)
-    if (name !== undefined && found.length === 0) throw notFound(name, jobs.definitions)
-    const told = found
-      .map(definitionView)
-      .sort((one, other) => one.id.localeCompare(other.id) || one.version - other.version)
-    const none = 'There are no jobs here. Name a module that defines some by --jobs.'
-    if (options.json) terminal.out(`${JSON.stringify({ definitions: told })}\n`)
-    else terminal.out(`${told.length === 0 ? none : told.map(textOf).join('\n\n')}\n`)
-    return 0
+    return jobs.definitions.map(definitionView)
   } finally {
     await jobs.stop()
   }
 }
 
-function notFound(name: string, known: readonly JobDefinition[]): SluiceError {
+function notFound(name: string, known: readonly { readonly id: string }[]): SluiceError {
   const names = [...new Set(known.map(({ id }) => id))].sort().join(', ') || 'none'
   return new SluiceError('not_found', `There is no job ${name}. Known: ${names}.`, { id: name })
 }
@@ -64,7 +77,23 @@ interface DefinitionView {
     readonly chunkSize: number | null
     readonly concurrency: number | null
   }[]
-  readonly tolerance: JobDefinition['tolerance']
+  readonly tolerance: JobDefinition['tolerance'] | null
+}
+
+/** A server tells less of its jobs. */
+function offeredView({ id, version, description, parameters, steps }: OfferedJob): DefinitionView {
+  const step = {
+    kind: 'step',
+    description: '',
+    gated: false,
+    polling: false,
+    chunkSize: null,
+    concurrency: null,
+  } as const
+  return {
+    ...{ id, version, description, parameters: parameters as Schema, tolerance: null },
+    steps: steps.map((name) => ({ ...step, id: name })),
+  }
 }
 
 function definitionView({

@@ -4,11 +4,11 @@ import type { Interrupt } from '../interrupt.ts'
 import type { JobProgress } from './job-progress.ts'
 import type { Opened } from './place.ts'
 
-const tickMs = 100
+const tickMsDefault = 100
 
 /** Waits until the job has ended and its handler was told, and shows how far it is. False: somebody asked to stop. */
 export async function finish(
-  { chunked, control }: Opened,
+  { chunked, control, tickMs = tickMsDefault }: Opened,
   id: number,
   { clock }: Host,
   progress: JobProgress | null,

@@ -15,12 +15,15 @@ export interface JobSources {
   /** Hosts and networks that jobs may fetch from although they are not public, and ports besides the usual ones. */
   readonly allow?: readonly string[]
   readonly allowPort?: readonly number[]
+  /** False: only those of the user's. */
+  readonly builtIn?: boolean
 }
 
 /** The jobs that come with the package, and those of the user. */
 export async function knownJobs(sources: JobSources): Promise<KnownJobs> {
   const own: JobDefinition[] = []
   for (const file of sources.jobs ?? []) own.push(...(await definitionsIn(file)))
+  if (sources.builtIn === false) return { definitions: own, stop: async () => {} }
   const builtIn = await builtInJobs(sources)
   return { definitions: [...builtIn.definitions, ...own], stop: () => builtIn.stop() }
 }

@@ -16,10 +16,10 @@ export interface ListOptions extends JobPlace {
 }
 
 /** A page of jobs, the newest first. */
-export async function list(options: ListOptions, { terminal }: Host): Promise<number> {
+export async function list(options: ListOptions, { terminal, environment }: Host): Promise<number> {
   const { definition, jobVersion: version, state, after, limit = 20 } = options
   const states = statesOf(chunkedJob, state)
-  const { chunked, control, close } = await openToLook(options)
+  const { chunked, control, close } = await openToLook(options, environment)
   try {
     const page = await chunked.jobs(control, {
       limit,

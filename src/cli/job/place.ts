@@ -1,8 +1,12 @@
 import { type Chunked, type JobView, openChunked } from 'sluice/chunked'
+import { systemClock } from '../../clock.ts'
 import type { Control } from '../../control.ts'
+import type { Environment } from '../host.ts'
 import { commandAt, type Held, holdToLook, holdToWork, type Place, refuseMissing } from '../place.ts'
+import { remoteClient, remotePlace } from '../remote-place.ts'
 import { placeDefault } from './defaults.ts'
 import { type JobSources, type KnownJobs, knownJobs } from './known-jobs.ts'
+import { remoteChunked } from './remote-chunked.ts'
 
 export interface JobPlace extends Place, JobSources {}
 
@@ -10,25 +14,63 @@ export interface JobPlace extends Place, JobSources {}
 export interface Opened {
   readonly chunked: Chunked
   readonly control: Control
+  /** A server works on it, and knows what it needs to know. */
+  readonly isRemote?: boolean
+  /** How often it is looked at while somebody waits. Default: as often as is useful on this machine. */
+  readonly tickMs?: number
   close(): Promise<void>
 }
 
-/** With an engine that works on whatever is open in the store. `check` is called before there is one. */
-export function openToWork(place: JobPlace, check?: (chunked: Chunked) => void): Promise<Opened> {
-  return opened(place, check, (chunked) => holdToWork(place, chunked.implementations))
+/** With an engine that works on whatever is open in the store. `check` is called before there is one. A server has one already. */
+export async function openToWork(
+  place: JobPlace,
+  environment: Environment,
+  check?: (chunked: Chunked) => void,
+): Promise<Opened> {
+  const remote = await remoteOpened(place, environment)
+  return remote ?? opened(place, check, (chunked) => holdToWork(place, chunked.implementations))
 }
 
 /** With all definitions and without an engine: to start a job that others work on. */
-export function openToStart(place: JobPlace, check?: (chunked: Chunked) => void): Promise<Opened> {
-  return opened(place, check, (chunked) => holdToLook(place, chunked.implementations))
+export async function openToStart(
+  place: JobPlace,
+  environment: Environment,
+  check?: (chunked: Chunked) => void,
+): Promise<Opened> {
+  const remote = await remoteOpened(place, environment)
+  return remote ?? opened(place, check, (chunked) => holdToLook(place, chunked.implementations))
+}
+
+/** To go on with what is there. */
+export async function openToGoOn(place: JobPlace, environment: Environment): Promise<Opened> {
+  if (remotePlace(place, placeDefault, environment) === null) refuseMissing(place, 'run a job')
+  return openToWork(place, environment)
 }
 
 /** What is stored says all about a job; its definition is not needed to look at it. */
-export async function openToLook(place: JobPlace): Promise<Opened> {
+export async function openToLook(place: JobPlace, environment: Environment): Promise<Opened> {
+  const remote = await remoteOpened(place, environment)
+  if (remote) return remote
   refuseMissing(place, 'run a job')
   const chunked = openChunked({ definitions: [], folder: place.folder })
   const { control, stop } = await holdToLook(place, chunked.implementations)
   return { chunked, control, close: stop }
+}
+
+/** Asked over a network, a job is looked at less often. */
+const remoteTickMs = 1_000
+
+async function remoteOpened(place: JobPlace, environment: Environment): Promise<Opened | null> {
+  const server = remotePlace(place, placeDefault, environment)
+  if (server === null) return null
+  const client = await remoteClient(server, place, environment, systemClock())
+  return {
+    chunked: remoteChunked(client),
+    control: client,
+    isRemote: true,
+    tickMs: remoteTickMs,
+    close: async () => {},
+  }
 }
 
 async function opened(

@@ -1,7 +1,6 @@
 import { SluiceError } from '../../errors.ts'
 import type { Host } from '../host.ts'
-import { refuseMissing } from '../place.ts'
-import { openToWork } from './place.ts'
+import { openToGoOn } from './place.ts'
 import { refuseUnknown } from './resume.ts'
 import { type WorkOptions, workOn } from './work.ts'
 
@@ -9,13 +8,10 @@ import { type WorkOptions, workOn } from './work.ts'
 export function rerun(id: number, options: WorkOptions, host: Host): Promise<number> {
   return workOn(
     {
-      async open() {
-        refuseMissing(options, 'run a job')
-        return openToWork(options)
-      },
-      async begin({ chunked, control }) {
+      open: () => openToGoOn(options, host.environment),
+      async begin({ chunked, control, isRemote }) {
         const view = await chunked.job(control, id)
-        refuseUnknown(chunked, view)
+        if (!isRemote) refuseUnknown(chunked, view)
         if (view.state !== 'failed')
           throw new SluiceError('conflict', `Job ${id} is ${view.state}: ${why(view.state)}.`)
         await chunked.rerun(control, id, { actor: host.user })

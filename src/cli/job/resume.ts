@@ -1,23 +1,19 @@
 import type { Chunked, JobView } from 'sluice/chunked'
 import { SluiceError } from '../../errors.ts'
 import type { Host } from '../host.ts'
-import { refuseMissing } from '../place.ts'
-import { nameOf, openToWork } from './place.ts'
+import { nameOf, openToGoOn } from './place.ts'
 import { type WorkOptions, workOn } from './work.ts'
 
 /** Works on a job until it has ended. One that has ended already is only told of. */
 export function resume(id: number, options: WorkOptions, host: Host): Promise<number> {
   return workOn(
     {
-      async open() {
-        refuseMissing(options, 'run a job')
-        return openToWork(options)
-      },
-      async begin({ chunked, control }) {
+      open: () => openToGoOn(options, host.environment),
+      async begin({ chunked, control, isRemote }) {
         const view = await chunked.job(control, id)
         const { settled, request } = await control.get(id)
         // What has ended may still have a handler to be called.
-        if (!settled || request !== null) refuseUnknown(chunked, view)
+        if (!isRemote && (!settled || request !== null)) refuseUnknown(chunked, view)
         return { id, existing: true }
       },
     },

@@ -27,7 +27,7 @@ export async function run(name: string, options: RunOptions, host: Host): Promis
     await checkFiles(attach)
     const opening = options.wait === false ? openToStart : openToWork
     // Refused before there is a store: a mistyped name leaves none behind.
-    return opening(options, (chunked) => chunked.check(name, parameters, options.jobVersion))
+    return opening(options, host.environment, (chunked) => chunked.check(name, parameters, options.jobVersion))
   }
   const begin: Work['begin'] = ({ chunked, control }) =>
     chunked.start(control, name, parameters, {

@@ -12,8 +12,8 @@ export interface ShowOptions extends JobPlace {
   readonly json?: boolean
 }
 
-export async function show(id: number, options: ShowOptions, { terminal }: Host): Promise<number> {
-  const { chunked, control, close } = await openToLook(options)
+export async function show(id: number, options: ShowOptions, { terminal, environment }: Host): Promise<number> {
+  const { chunked, control, close } = await openToLook(options, environment)
   try {
     const view = await chunked.job(control, id)
     if (options.json) terminal.out(`${JSON.stringify(view)}\n`)

@@ -9,9 +9,9 @@ export interface WarningsOptions extends JobPlace {
 }
 
 /** A page of the chunks that have said something odd. */
-export async function warnings(id: number, options: WarningsOptions, { terminal }: Host): Promise<number> {
+export async function warnings(id: number, options: WarningsOptions, { terminal, environment }: Host): Promise<number> {
   const { after, limit = 20 } = options
-  const { chunked, control, close } = await openToLook(options)
+  const { chunked, control, close } = await openToLook(options, environment)
   try {
     const page = await chunked.warnings(control, id, { limit, ...(after === undefined ? {} : { after }) })
     if (options.json) terminal.out(`${JSON.stringify(page)}\n`)

@@ -11,8 +11,8 @@ export interface ErrorsOptions extends Place {
 }
 
 /** A page of the items that failed, in the order of their ids. */
-export async function errors(id: number, options: ErrorsOptions, { terminal }: Host): Promise<number> {
-  const opened = await openToLook(options)
+export async function errors(id: number, options: ErrorsOptions, { terminal, environment }: Host): Promise<number> {
+  const opened = await openToLook(options, environment)
   try {
     await batchOf(opened, id)
     const { after, limit = 20 } = options

@@ -7,8 +7,8 @@ export interface FailOptions extends Place {
 }
 
 /** Ends a batch that is not over: items that are not settled yet are stopped. */
-export async function fail(id: number, options: FailOptions, { terminal, user }: Host): Promise<number> {
-  const opened = await openToLook(options)
+export async function fail(id: number, options: FailOptions, { terminal, user, environment }: Host): Promise<number> {
+  const opened = await openToLook(options, environment)
   try {
     await batchOf(opened, id)
     const { reason } = options

@@ -5,11 +5,11 @@ import type { Interrupt } from '../interrupt.ts'
 import type { ProgressBar, Step } from '../progress-bar.ts'
 import type { Opened } from './place.ts'
 
-const tickMs = 100
+const tickMsDefault = 100
 
 /** Waits until the batch is settled and shows how far it is. False: somebody asked to stop. */
 export async function finish(
-  { upload, control }: Opened,
+  { upload, control, tickMs = tickMsDefault }: Opened,
   id: number,
   { clock }: Host,
   bar: ProgressBar | null,

@@ -1,6 +1,11 @@
 import { openUpload, type Upload, type UploadOptions } from 'sluice/upload'
+import { systemClock } from '../../clock.ts'
 import type { Control } from '../../control.ts'
+import type { Environment } from '../host.ts'
 import { type Held, holdToLook, holdToWork, type Place, refuseMissing } from '../place.ts'
+import { remoteClient, remotePlace } from '../remote-place.ts'
+import { placeDefault } from './defaults.ts'
+import { remoteUpload } from './remote-upload.ts'
 
 export type { Place } from '../place.ts'
 
@@ -8,20 +13,42 @@ export type { Place } from '../place.ts'
 export interface Opened {
   readonly upload: Upload
   readonly control: Control
+  /** How often it is looked at while somebody waits. Default: as often as is useful on this machine. */
+  readonly tickMs?: number
   close(): Promise<void>
 }
 
-/** With an engine that works on whatever is open in the store. */
-export async function openToWork(place: Place, options: Omit<UploadOptions, 'folder'> = {}): Promise<Opened> {
+/** With an engine that works on whatever is open in the store; a server has one already. */
+export async function openToWork(
+  place: Place,
+  environment: Environment,
+  options: Omit<UploadOptions, 'folder'> = {},
+): Promise<Opened> {
+  const server = remotePlace(place, placeDefault, environment)
+  if (server !== null) return remoteOpened(server, place, environment)
   const upload = await openUpload({ ...options, folder: place.folder })
   return opened(upload, () => holdToWork(place, upload.implementations))
 }
 
 /** Without one: looking at a batch must not set it going. */
-export async function openToLook(place: Place, options: Omit<UploadOptions, 'folder'> = {}): Promise<Opened> {
+export async function openToLook(
+  place: Place,
+  environment: Environment,
+  options: Omit<UploadOptions, 'folder'> = {},
+): Promise<Opened> {
+  const server = remotePlace(place, placeDefault, environment)
+  if (server !== null) return remoteOpened(server, place, environment)
   refuseMissing(place, 'run an upload')
   const upload = await openUpload({ ...options, folder: place.folder })
   return opened(upload, () => holdToLook(place, upload.implementations))
+}
+
+/** Asked over a network, a batch is looked at less often. */
+const remoteTickMs = 1_000
+
+async function remoteOpened(server: string, place: Place, environment: Environment): Promise<Opened> {
+  const client = await remoteClient(server, place, environment, systemClock())
+  return { upload: remoteUpload(client), control: client, tickMs: remoteTickMs, close: async () => {} }
 }
 
 /** Whoever could not open all leaves nothing open behind. */

@@ -9,9 +9,13 @@ export interface RebuildOptions extends Place {
 }
 
 /** Builds the search index anew. The old one serves until the new one is whole; a crash in between changes nothing. */
-export async function rebuild(options: RebuildOptions, { terminal, clock }: Host): Promise<number> {
+export async function rebuild(options: RebuildOptions, { terminal, clock, environment }: Host): Promise<number> {
   const { textIndex } = options
-  const { upload, control, close } = await openToLook(options, textIndex === undefined ? {} : { textIndex })
+  const { upload, control, close } = await openToLook(
+    options,
+    environment,
+    textIndex === undefined ? {} : { textIndex },
+  )
   const bar = options.quiet ? null : new ProgressBar(terminal, () => clock.now())
   try {
     const startedAt = clock.now()

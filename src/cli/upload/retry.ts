@@ -8,7 +8,7 @@ import { type WorkOptions, workOn } from './work.ts'
 export function retry(id: number, options: WorkOptions, host: Host): Promise<number> {
   return workOn(
     {
-      open: () => openToWork(options),
+      open: () => openToWork(options, host.environment),
       async begin(opened) {
         const { state } = await batchOf(opened, id)
         await opened.control.act(id, actionFor(id, state), { actor: host.user, confirmed: true })

@@ -5,6 +5,8 @@ import type { NotificationSettings, UploadOptions } from 'sluice/upload'
 import { SluiceError } from '../../errors.ts'
 import type { Host } from '../host.ts'
 import type { ProgressBar } from '../progress-bar.ts'
+import { remotePlace } from '../remote-place.ts'
+import { placeDefault } from './defaults.ts'
 import { type Opened, openToWork } from './place.ts'
 import { type WorkOptions, workOn } from './work.ts'
 
@@ -16,6 +18,7 @@ export interface RunOptions extends WorkOptions {
   readonly textIndex?: boolean
   readonly maxSize?: number
   readonly notify?: string
+  readonly collection?: string
 }
 
 /** How much of a file is read at once: less costs time, more costs memory. */
@@ -27,14 +30,24 @@ export async function run(file: string, options: RunOptions, host: Host): Promis
   return workOn(
     {
       async open(signal) {
+        if (remotePlace(options, placeDefault, host.environment)) refuseServersOwn(options)
         source = await sourceOf(file, options, host, signal)
-        return openToWork(options, await familyOptions(options))
+        return openToWork(options, host.environment, await familyOptions(options))
       },
       begin: (opened, bar) => receive(opened, source, options, host, bar),
     },
     options,
     host,
   )
+}
+
+/** What is decided where the work is done. Whoever asks for it is told, not ignored. */
+function refuseServersOwn(options: RunOptions): void {
+  for (const name of ['uploader', 'textIndex', 'maxSize', 'notify'] as const) {
+    if (options[name] === undefined) continue
+    const option = `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+    throw new SluiceError('invalid', `${option} goes without a server: that is for the server to say.`)
+  }
 }
 
 interface Source {
@@ -75,7 +88,7 @@ async function notificationOf(file: string): Promise<NotificationSettings> {
 }
 
 function receive(opened: Opened, source: Source, options: RunOptions, host: Host, bar: ProgressBar | null) {
-  const { uploader = host.user, contentType, force } = options
+  const { uploader = host.user, contentType, force, collection } = options
   const { fileName, size } = source
   return opened.upload.receive(opened.control, source.bytes, {
     fileName,
@@ -83,6 +96,7 @@ function receive(opened: Opened, source: Source, options: RunOptions, host: Host
     ...(contentType === undefined ? {} : { contentType }),
     ...(size === null ? {} : { expectedBytes: size }),
     ...(force === undefined ? {} : { force }),
+    ...(collection === undefined ? {} : { collection }),
     onProgress: (bytes) => bar?.show({ phase: 'receiving', done: bytes, total: size, unit: 'bytes' }),
   })
 }

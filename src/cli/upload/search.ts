@@ -22,8 +22,8 @@ export interface SearchOptions extends Place {
   readonly json?: boolean
 }
 
-export async function search(options: SearchOptions, { terminal, words }: Host): Promise<number> {
-  const { upload, close } = await openToLook(options)
+export async function search(options: SearchOptions, { terminal, words, environment }: Host): Promise<number> {
+  const { upload, close } = await openToLook(options, environment)
   try {
     const page = await upload.search(queryOf(options))
     if (options.json) terminal.out(`${JSON.stringify(page)}\n`)

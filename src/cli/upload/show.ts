@@ -11,8 +11,8 @@ export interface ShowOptions extends Place {
   readonly json?: boolean
 }
 
-export async function show(id: number, options: ShowOptions, { terminal }: Host): Promise<number> {
-  const opened = await openToLook(options)
+export async function show(id: number, options: ShowOptions, { terminal, environment }: Host): Promise<number> {
+  const opened = await openToLook(options, environment)
   try {
     const view = await batchOf(opened, id)
     const text = options.json ? JSON.stringify(view) : [...factsOf(view), ...detailsOf(view, options)].join('\n')

@@ -9,8 +9,8 @@ export interface ThreadOptions extends Place {
 }
 
 /** An item with all that is above and below it. */
-export async function thread(hnId: number, options: ThreadOptions, { terminal }: Host): Promise<number> {
-  const { upload, close } = await openToLook(options)
+export async function thread(hnId: number, options: ThreadOptions, { terminal, environment }: Host): Promise<number> {
+  const { upload, close } = await openToLook(options, environment)
   try {
     const { depth = 32, limit = 100 } = options
     const above = await upload.ancestors(hnId, { depthMax: depth })

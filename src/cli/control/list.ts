@@ -1,0 +1,86 @@
+import type { ListFilter, ListPage } from '../../control.ts'
+import { SluiceError } from '../../errors.ts'
+import { timeOf } from '../figures.ts'
+import type { Host } from '../host.ts'
+import { commandLine, plain, table } from '../text.ts'
+import { type AnswerOptions, answering } from './answer.ts'
+import { stateText } from './outcome.ts'
+
+/** What can be asked of a list, as it is typed. */
+export interface FilterOptions {
+  readonly machine?: string
+  readonly machineVersion?: number
+  readonly state?: readonly string[]
+  readonly parent?: number
+  /** Children of all parents too. */
+  readonly all?: boolean
+  readonly lane?: string
+  readonly label?: { readonly name: string; readonly value: string }
+  readonly collection?: string
+  readonly settled?: boolean
+  readonly open?: boolean
+  readonly reason?: string
+}
+
+export interface ListOptions extends AnswerOptions, FilterOptions {
+  readonly after?: number
+  readonly limit?: number
+  readonly oldest?: boolean
+}
+
+/** A page of entities: the roots, or the children of one. */
+export function list(options: ListOptions, host: Host): Promise<number> {
+  const { after, limit = 20, oldest = false } = options
+  const filter = { ...filterOf(options), limit, newestFirst: !oldest, ...(after === undefined ? {} : { after }) }
+  return answering(
+    options,
+    host,
+    async ({ control }) => {
+      const page = await control.list(filter)
+      if (!options.json && page.next !== null)
+        host.terminal.err(`There may be more: ${moreOf(host.words, page.next)}\n`)
+      return page
+    },
+    (page) => linesOf(page, after !== undefined),
+  )
+}
+
+export function filterOf(options: FilterOptions): ListFilter {
+  const { machine, machineVersion, state, parent, all, lane, collection, settled, open, reason } = options
+  if (settled && open) throw new SluiceError('invalid', 'Take --settled or --open; nothing is both.')
+  if (collection !== undefined && options.label !== undefined) {
+    throw new SluiceError('invalid', 'Take --collection or --label; one label can be asked for at a time.')
+  }
+  const label = collection === undefined ? options.label : { name: 'collection', value: collection }
+  return {
+    ...(machine === undefined ? {} : { machine }),
+    ...(machineVersion === undefined ? {} : { version: machineVersion }),
+    ...(state === undefined ? {} : { states: state }),
+    ...(all ? {} : { parent: parent ?? null }),
+    ...(lane === undefined ? {} : { lane }),
+    ...(label === undefined ? {} : { label }),
+    ...(settled ? { settled: true } : open ? { settled: false } : {}),
+    ...(reason === undefined ? {} : { reason }),
+  }
+}
+
+/** The same command, behind what was shown. */
+function moreOf(words: readonly string[], next: number): string {
+  const at = words.indexOf('--after')
+  const kept = at < 0 ? words : [...words.slice(0, at), ...words.slice(at + 2)]
+  return commandLine(['sluice', ...kept, '--after', String(next)])
+}
+
+function linesOf({ entities }: ListPage, isLater: boolean): readonly string[] {
+  if (entities.length === 0) return [`There are no ${isLater ? 'more ' : ''}such entities.`]
+  const title = ['id', 'machine', 'state', 'labels', 'changed', 'reason']
+  const rows = entities.map(({ id, machine, shown, labels, changedAt, reason }) => [
+    String(id),
+    plain(machine, 40),
+    plain(stateText(shown), 40),
+    plain(labels.filter((label) => label !== null && label.length <= 40).join(' '), 40),
+    timeOf(changedAt),
+    plain(reason ?? '', 80),
+  ])
+  return table([title, ...rows], '')
+}

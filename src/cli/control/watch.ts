@@ -1,0 +1,160 @@
+import { sleep } from '../../clock.ts'
+import type { Control, Detail, Progress } from '../../control.ts'
+import { countOf } from '../figures.ts'
+import type { Host } from '../host.ts'
+import { Interrupt, interruptedExit } from '../interrupt.ts'
+import { ProgressBar, type Step } from '../progress-bar.ts'
+import { plain } from '../text.ts'
+import type { AnswerOptions } from './answer.ts'
+import { cellsOf } from './history.ts'
+import { exitOfEntity, stateText } from './outcome.ts'
+import { commandHere, type Reached, type ReachOptions, reach } from './reach.ts'
+
+export interface WatchOptions extends AnswerOptions {
+  readonly quiet?: boolean
+  readonly after?: number
+}
+
+/** Stays with an entity until it is settled; without one it tells every change that there is. */
+export async function watch(id: number | undefined, options: WatchOptions, host: Host): Promise<number> {
+  const reached = await reach(options, host)
+  try {
+    return id === undefined ? await tellAll(reached, options, host) : await follow(reached, id, options, host)
+  } finally {
+    await reached.close()
+  }
+}
+
+function interruptOf(host: Host, onFirst: () => void): Interrupt {
+  return new Interrupt(host.signals, onFirst, (status) => host.exit(status))
+}
+
+/** How often a bar is painted with new figures. */
+const tickMs = 250
+
+/** The exit status tells how it ended. */
+export async function follow({ control }: Reached, id: number, options: WatchOptions, host: Host): Promise<number> {
+  const { terminal, clock } = host
+  const bar = options.quiet || options.json ? null : new ProgressBar(terminal, () => clock.now())
+  const interrupt = interruptOf(host, () => bar?.clear())
+  try {
+    const settled = await untilSettled(control, id, host, bar, interrupt)
+    bar?.clear()
+    const progress = await control.progress(id)
+    const entity = settled ?? (await control.get(id))
+    if (options.json) terminal.out(`${JSON.stringify({ entity, progress })}\n`)
+    else if (!options.quiet) terminal.out(`${endOf(entity, progress, settled !== null, options)}\n`)
+    return settled ? exitOfEntity(await control.machines(), settled, progress) : interruptedExit
+  } finally {
+    bar?.clear()
+    interrupt.close()
+  }
+}
+
+/** Null: somebody asked to stop. */
+async function untilSettled(
+  control: Control,
+  id: number,
+  { clock }: Host,
+  bar: ProgressBar | null,
+  interrupt: Interrupt,
+): Promise<Detail | null> {
+  const first = await control.get(id)
+  if (isOver(first)) return first
+  const stop = new AbortController()
+  interrupt.signal.addEventListener('abort', () => stop.abort(), { once: true })
+  // Listened to before it is looked at again: what settles in between is not missed.
+  const changes = control.watch({ ids: [id], signal: stop.signal })
+  const painting = bar ? paint(control, id, clock, bar, stop.signal) : Promise.resolve()
+  try {
+    const now = await control.get(id)
+    if (isOver(now)) return now
+    for await (const _change of changes) {
+      const detail = await control.get(id)
+      if (isOver(detail)) return detail
+    }
+    return null
+  } finally {
+    stop.abort()
+    await painting
+  }
+}
+
+/** What was asked of a settled one moves it as soon as a worker takes it up. */
+function isOver({ settled, request }: Detail): boolean {
+  return settled && request === null
+}
+
+async function paint(
+  control: Control,
+  id: number,
+  clock: Host['clock'],
+  bar: ProgressBar,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      const progress = await control.progress(id)
+      if (!signal.aborted) bar.show(stepOf(progress))
+    } catch {
+      // A server that restarts is back soon; whoever waits for the end is told by the watch.
+    }
+    await sleep(clock, tickMs, signal)
+  }
+}
+
+function stepOf({ state, total, settled, ratePerSecond, etaMs }: Progress): Step {
+  return {
+    phase: stateText(state),
+    done: settled,
+    total: total === 0 ? null : total,
+    unit: 'items',
+    ratePerSecond,
+    etaMs,
+  }
+}
+
+function endOf(
+  { id, machine, state, reason, error }: Detail,
+  { total, counts }: Progress,
+  isSettled: boolean,
+  options: ReachOptions,
+): string {
+  const why = reason ?? error
+  const children = Object.entries(counts).map(([name, count]) => `${countOf(count)} ${stateText(name)}`)
+  return [
+    `${plain(machine, 60)} ${id} is ${stateText(state)}${why === null ? '' : `: ${plain(why, 300)}`}.`,
+    ...(total === 0 ? [] : [`Children: ${children.join(', ')}.`]),
+    ...(isSettled ? [] : [`Go on watching by: ${commandHere(options, 'watch', String(id))}`]),
+  ].join('\n')
+}
+
+/** A line for each event, or each change as an object. */
+async function tellAll({ control }: Reached, { json, after }: WatchOptions, host: Host): Promise<number> {
+  const { terminal } = host
+  const interrupt = interruptOf(host, () => {})
+  try {
+    const begun = () => {
+      if (!json) terminal.err('Every change from now on; Ctrl-C ends it.\n')
+    }
+    const options = { signal: interrupt.signal, begun, ...(after === undefined ? {} : { after }) }
+    for await (const change of control.watch(options)) {
+      if (json) terminal.out(`${JSON.stringify(change)}\n`)
+      else {
+        for (const event of change.events) {
+          const [, at = '', ...cells] = cellsOf(event)
+          terminal.out(`${[at, event.entity, ...cells].join('  ').trimEnd()}\n`)
+        }
+        if (change.births.length > 0) terminal.out(`${birthsOf(change.births)}\n`)
+      }
+    }
+    return 0
+  } finally {
+    interrupt.close()
+  }
+}
+
+function birthsOf(births: readonly number[]): string {
+  const shown = births.slice(0, 10).join(', ')
+  return births.length <= 10 ? `created ${shown}` : `created ${shown} and ${countOf(births.length - 10)} more`
+}

@@ -1,0 +1,38 @@
+import type { Upload } from 'sluice/upload'
+import type { Client } from '../../client/index.ts'
+import { onlyHere } from '../remote-place.ts'
+
+/** The upload family of a server: what is asked of it goes there. */
+export function remoteUpload({ uploads }: Client): Upload {
+  return {
+    implementations: [],
+    receive: (_control, source, { fileName, contentType, collection, force, onProgress }) =>
+      uploads.send(counted(source, onProgress), {
+        fileName,
+        ...(contentType === undefined ? {} : { contentType }),
+        ...(collection === undefined ? {} : { collection }),
+        ...(force === undefined ? {} : { force }),
+      }),
+    batch: (_control, id) => uploads.batch(id),
+    errors: (_control, id, page = {}) => uploads.errors(id, page),
+    search: (query) => uploads.search({ ...query }),
+    ancestors: (hnId, options = {}) => uploads.ancestors(hnId, { ...options }),
+    descendants: (hnId, options = {}) => uploads.descendants(hnId, { ...options }),
+    rebuild: async () => {
+      throw onlyHere('Building the index anew')
+    },
+    stop: async () => {},
+  }
+}
+
+async function* counted(
+  source: AsyncIterable<Uint8Array>,
+  onProgress: ((bytes: number) => void) | undefined,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let bytes = 0
+  for await (const block of source) {
+    yield block
+    bytes += block.byteLength
+    onProgress?.(bytes)
+  }
+}

@@ -1,0 +1,6 @@
+export { type Client, type ClientOptions, openClient, type Report, type Session } from './client.ts'
+export type { ClientLimits } from './client-limits.ts'
+export type { JobRequest, OfferedJob, SentAttachment } from './job-client.ts'
+export type { TokenRequest, TokenView } from './token-client.ts'
+export type { Fetch } from './transport.ts'
+export type { Accepted, SentFile } from './upload-client.ts'
