@@ -4,6 +4,10 @@ import { isSluiceError, messageOf, SluiceError } from '../errors.ts'
 import type { Limits } from '../limits.ts'
 import type { Move, Store, Verdict } from '../store.ts'
 
+/** Children in one group, and waiting in all, each times what one move may have: a group is a short write, and memory is bounded. */
+const birthsMax = 10
+const burdenMax = 20
+
 /** Gathers moves into groups: the next group goes out when the last one has returned. */
 export class Completer {
   readonly #store: Store
@@ -13,6 +17,9 @@ export class Completer {
   readonly #onSaved: (move: Move) => void
   readonly #listeners = new Set<(saved: readonly Move[]) => void>()
   #queue: Waiting[] = []
+  /** Children that wait to be written, in the queue or in the group that is on its way. */
+  #births = 0
+  #onRelief = () => {}
   #busy = false
   #operations = 0
   #ended = false
@@ -32,6 +39,7 @@ export class Completer {
 
   commit(move: Move): Promise<Verdict> {
     return new Promise((resolve, reject) => {
+      this.#births += move.children.length
       this.#queue.push({ move, asker: { answer: resolve, fail: reject }, position: 0 })
       this.#begin()
     })
@@ -50,10 +58,27 @@ export class Completer {
       }
       const asker = { answer, fail: reject }
       moves.forEach((move, position) => {
+        this.#births += move.children.length
         this.#queue.push({ move, asker, position })
       })
       this.#begin()
     })
+  }
+
+  /** More children wait to be written than should be kept in memory: nothing new is begun until some are. */
+  get isBurdened(): boolean {
+    return this.#births >= burdenMax * this.#limits.spawnMax
+  }
+
+  #relieve(group: readonly Waiting[]): void {
+    const wasBurdened = this.isBurdened
+    for (const { move } of group) this.#births -= move.children.length
+    if (wasBurdened && !this.isBurdened) this.#onRelief()
+  }
+
+  /** Told when it is burdened no more. */
+  onRelief(callback: () => void): void {
+    this.#onRelief = callback
   }
 
   #begin(): void {
@@ -86,9 +111,11 @@ export class Completer {
       try {
         verdicts = await this.#send(group.map((waiting) => waiting.move))
       } catch (error) {
+        this.#relieve(group)
         for (const { asker } of group) asker.fail(error)
         continue
       }
+      this.#relieve(group)
       group.forEach(({ move, asker, position }, index) => {
         const verdict = verdicts[index] as Verdict
         if (verdict.kind === 'saved') this.#onSaved(move)
@@ -110,10 +137,14 @@ export class Completer {
     const group: Waiting[] = []
     const later: Waiting[] = []
     const ids = new Set<number>()
+    let births = 0
     for (const waiting of this.#queue) {
-      if (group.length < this.#limits.commitMax && !ids.has(waiting.move.id)) {
+      const spawned = waiting.move.children.length
+      const fits = group.length === 0 || births + spawned <= birthsMax * this.#limits.spawnMax
+      if (fits && group.length < this.#limits.commitMax && !ids.has(waiting.move.id)) {
         ids.add(waiting.move.id)
         group.push(waiting)
+        births += spawned
       } else later.push(waiting)
     }
     this.#queue = later

@@ -10,6 +10,8 @@ import { asideOf, moveOf } from './moves.ts'
 import type { Services } from './services.ts'
 import { tell } from './telling.ts'
 
+const looksInARow = 4
+
 /** Does what nobody holds a lease for: woken parents, timers, retention, dead workers. One per process; any number may run. */
 export class Sweeper {
   readonly #services: Services
@@ -19,7 +21,8 @@ export class Sweeper {
   #sweeping = false
   #current: Promise<void> | null = null
   #again = false
-  #sweptAt = Number.NEGATIVE_INFINITY
+  #credit: number = looksInARow
+  #paidAt = Number.NEGATIVE_INFINITY
   #buriedAt = Number.NEGATIVE_INFINITY
   #wakeAt = Number.POSITIVE_INFINITY
   #cancel = () => {}
@@ -46,13 +49,33 @@ export class Sweeper {
     this.#again = true
     if (this.#sweeping || this.#state !== 'sweeping') return
     this.#sweeping = true
-    const { clock, limits } = this.#services
-    const pauseMs = Math.max(0, this.#sweptAt + limits.judgeMs - clock.now())
+    const { clock } = this.#services
+    const pauseMs = this.#pauseMs()
     const sweep = () => {
       if (this.#state === 'sweeping') this.#current = this.#sweep()
     }
     if (pauseMs > 0) clock.after(pauseMs, sweep)
     else clock.soon(sweep)
+  }
+
+  /**
+   * A parent is judged at most every `judgeMs`, in the long run: a few looks in a row are not made to wait, since a chain of steps that end
+   * one after another would wait before each.
+   */
+  #pauseMs(): number {
+    const { clock, limits } = this.#services
+    const now = clock.now()
+    const earned = Math.max(0, now - this.#paidAt) / limits.judgeMs
+    this.#credit = Math.min(looksInARow, this.#credit + earned)
+    this.#paidAt = now
+    if (this.#credit >= 1) {
+      this.#credit -= 1
+      return 0
+    }
+    const pauseMs = (1 - this.#credit) * limits.judgeMs
+    this.#credit = 0
+    this.#paidAt = now + pauseMs
+    return pauseMs
   }
 
   /** Something of ours will be due at this time. */
@@ -63,7 +86,6 @@ export class Sweeper {
   async #sweep(): Promise<void> {
     const { store, clock, limits, registry, log } = this.#services
     this.#again = false
-    this.#sweptAt = clock.now()
     let next: number | null = null
     try {
       await this.#buryDead()

@@ -58,6 +58,9 @@ export class Worker {
       returned: (running) => this.#returned(running),
       doubt: () => this.#doubt(),
     })
+    services.completer.onRelief(() => {
+      for (const slots of this.#slots.values()) this.#beginNext(slots)
+    })
     this.#groups = new GroupExecutor(services, this.#executor)
     this.#patrol = new Patrol(services, this.#running, {
       id: () => this.#id,
@@ -280,7 +283,7 @@ export class Worker {
     this.#running.set(running.entity.id, running)
     const slots = this.#slotsOf(running.run)
     slots.accept(this.#services.store.time())
-    if (slots.isFull) slots.queue.push(running)
+    if (slots.isFull || this.#services.completer.isBurdened) slots.queue.push(running)
     else this.#begin(running, slots)
   }
 
@@ -349,7 +352,7 @@ export class Worker {
   }
 
   #beginNext(slots: Slots): void {
-    while (this.#state === 'working' && !slots.isFull) {
+    while (this.#state === 'working' && !slots.isFull && !this.#services.completer.isBurdened) {
       const next = slots.queue.shift()
       if (!next) break
       if (!next.dropped) this.#begin(next, slots)

@@ -67,8 +67,8 @@ export const followUpBugs: readonly Bug[] = [
     name: 'sums-lost-among-many',
     what: 'What an entity adds to its lane is counted and not kept: leaving the state takes nothing back.',
     file: 'src/store/sqlite/alike.ts',
-    find: 'data = coalesce(?2, data), sums = ?7',
-    replace: 'data = coalesce(?2, data), sums = nullif(?7, ?7)',
+    find: "hasSums ? ', sums = ?7' : ''",
+    replace: "hasSums ? ', sums = nullif(?7, ?7)' : ''",
     caughtBy: inBrood('sums of their own, with and without data and children'),
   },
   {

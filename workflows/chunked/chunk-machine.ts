@@ -70,7 +70,7 @@ export const chunkedChunk = defineMachine({
     MayBeRerun: 'Only its job runs a chunk again; a reducer when all chunks before it are complete',
   },
   policies: {
-    // How many run at once is a step's own affair; here only what one process holds is bounded.
-    step: { parallel: 1_000, timeoutMs: 60 * 60_000, concurrencyPer: { label: 'limit', max: 1_000_000 } },
+    // How many run at once over all processes is a step's own affair.
+    step: { parallel: 100, timeoutMs: 60 * 60_000, concurrencyPer: { label: 'limit', max: 1_000_000 } },
   },
 })

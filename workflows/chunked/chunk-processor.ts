@@ -98,7 +98,8 @@ async function ending(
   let returned: unknown
   try {
     returned = await run
-    await sink.close()
+    if (sink.isUsed) await sink.close()
+    else sink.end()
   } catch (error) {
     returned = thrown(error)
   }

@@ -119,8 +119,12 @@ export class ChunkSink implements Sink {
 
   /** Nothing is accepted from now on; all that was accepted is with the engine. */
   async close(): Promise<void> {
-    this.#ended = true
+    this.end()
     await this.flush()
+  }
+
+  end(): void {
+    this.#ended = true
   }
 
   /** Lists that are not full yet are handed over as they are. */
@@ -158,7 +162,7 @@ export class ChunkSink implements Sink {
 
   #gather(target: Target, item: unknown, chunkSize: number): void {
     this.#gatherings ??= new Map()
-    const bytes = Buffer.byteLength(JSON.stringify(item) ?? 'null')
+    const bytes = bytesOf(item)
     let gathering = this.#gatherings.get(target)
     // Long items make smaller lists: a chunk must fit into its row.
     if (gathering && (gathering.items.length >= chunkSize || gathering.bytes + bytes > this.#limits.listBytesMax)) {
@@ -187,7 +191,7 @@ export class ChunkSink implements Sink {
 
   #keep(data: unknown): Promise<void> {
     const item = this.#fitting(this.#step.step.output, data, this.#known.reducer?.id ?? '')
-    this.#outputBytes += Buffer.byteLength(JSON.stringify(item) ?? 'null')
+    this.#outputBytes += bytesOf(item)
     if (this.#outputBytes > this.#limits.listBytesMax) {
       throw this.#fail(
         `Step ${this.#step.step.id} gave its reducer more than ${this.#limits.listBytesMax} bytes from one chunk; give out less, or store it elsewhere and give out a reference`,
@@ -237,3 +241,9 @@ export class ChunkSink implements Sink {
 }
 
 const settled = Promise.resolve()
+
+/** As JSON; of numbers and the like an upper bound is enough. */
+function bytesOf(item: unknown): number {
+  if (typeof item === 'number' || typeof item === 'boolean' || item === null) return 25
+  return Buffer.byteLength(JSON.stringify(item) ?? 'null')
+}

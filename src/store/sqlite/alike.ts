@@ -65,16 +65,19 @@ export class Alike {
   }
 
   /** So many moves that are the same, from rows that are the same as this one. */
-  addAll(row: EntityRow, move: Move, ids: readonly number[]): void {
+  addAll(row: EntityRow, move: Move, like: readonly Move[]): void {
     const { lanes, feed } = this.#ledger
     this.#write()
     const lane = lanes.byId(row.lane)
     const before = this.#ledger.figure(row)
     const seq = row.seq + 1
     this.#shape = this.#shapeOf(row, move)
-    this.#ids = [...ids]
-    lanes.count(lane, before, this.#ledger.figure(row), ids.length)
-    for (const id of ids) feed.moved(id, seq)
+    lanes.count(lane, before, this.#ledger.figure(row), like.length)
+    for (const { id, data } of like) {
+      this.#ids.push(id)
+      if (data !== null) this.#own.push({ id, data, sums: null })
+      feed.moved(id, seq)
+    }
     if (isRun(row.wait)) this.#ledger.hint('work')
     else if (row.plan !== null) this.#ledger.hint('due')
     this.#write()
@@ -137,13 +140,16 @@ export class Alike {
     const rank = shape.line === null ? 'NULL' : `?4 + priority * ${limits.ageingMs}`
     const suspect = shape.by === 'outside' ? 'suspect' : '0'
     const epoch = shape.by === 'outside' ? 'epoch + 1' : 'epoch'
+    const hasSums = own.some(({ sums }) => sums !== null)
+    const newData = own.every(({ data }) => data !== null) ? '?2' : 'coalesce(?2, data)'
     const statement = database.statement(
       `UPDATE entity SET line = ?5, rank = ${rank}, plan = ${shape.plan}, state = ${shape.state}, settled = ${shape.settled},
        generation = ?6, seq = seq + 1, epoch = ${epoch}, attempts = ${attemptsSql[shape.attempts]}, suspect = ${suspect},
-       wait = ${shape.wait}, at = ?4, changed_at = ?3, data = coalesce(?2, data), sums = ?7${moreSql(shape)} WHERE id = ?1`,
+       wait = ${shape.wait}, at = ?4, changed_at = ?3, data = ${newData}${hasSums ? ', sums = ?7' : ''}${moreSql(shape)} WHERE id = ?1`,
     )
     const { at, line, generation } = shape
-    for (const { id, data, sums } of own) statement.run(id, data, this.#now, at, line, generation, sums)
+    if (hasSums) for (const { id, data, sums } of own) statement.run(id, data, this.#now, at, line, generation, sums)
+    else for (const { id, data } of own) statement.run(id, data, this.#now, at, line, generation)
   }
 
   /** Puts the row into its new state and says what that takes. */

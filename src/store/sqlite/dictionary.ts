@@ -21,6 +21,7 @@ export class Dictionary {
   readonly #words = new Map<string, number>()
   readonly #texts = new Map<number, string>()
   readonly #machines = new Map<string, MachineEntry>()
+  #lastMachine: MachineEntry | null = null
   readonly #machinesById = new Map<number, MachineEntry>()
   readonly #labels = new Map<string, readonly string[]>()
   readonly #paths = new Map<string, number>()
@@ -64,6 +65,15 @@ export class Dictionary {
   }
 
   machineIfKnown(name: string, version: number): MachineEntry | null {
+    // Most that are written together are of one machine.
+    const last = this.#lastMachine
+    if (last && last.name === name && last.version === version) return last
+    const found = this.#findMachine(name, version)
+    this.#lastMachine = found
+    return found
+  }
+
+  #findMachine(name: string, version: number): MachineEntry | null {
     const known = this.#machines.get(`${name}@${version}`)
     if (known) return known
     const row = this.#database.get('SELECT id, labels FROM machine WHERE name = ? AND version = ?', name, version)
@@ -174,6 +184,7 @@ export class Dictionary {
   /** What is committed stays; only labels may be declared anew, by another process. */
   #forget(undone: boolean): void {
     this.#labels.clear()
+    this.#lastMachine = null
     this.#machines.clear()
     this.#machinesById.clear()
     if (!undone) return

@@ -15,8 +15,11 @@ const database = new Database(data.file, { checked: true, cacheKib: 1_024 })
 const ledger = new Ledger(database, clock, data.limits, () => {})
 /** After a failed renewal the next one comes sooner: the lease runs out meanwhile. */
 const retryMs = Math.min(500, data.renewMs)
+/** How often the log is copied: each time costs two syncs of the disk. */
+const copyMs = 200
 let table = new WatchTable(data.watched)
 let renewAt = clock.now() + data.renewMs
+let copyAt = clock.now() + copyMs
 let cancel = () => {}
 /** What this thread has ended and the other one has not yet taken note of: epochs by id. */
 let ended = new Map<number, number>()
@@ -53,7 +56,19 @@ function look(): void {
     // A full disk or a locked file may be over in a moment. If it is not, the lease runs out, and renewing says so.
     renewAt = clock.now() + retryMs
   }
+  copyLog()
   schedule(Math.max(0, Math.min(lookMs, renewAt - clock.now())))
+}
+
+/** What the engine writes is copied from the log to the file here, beside its work, rather than in one of its commits. */
+function copyLog(): void {
+  if (clock.now() < copyAt) return
+  copyAt = clock.now() + copyMs
+  try {
+    database.copyLog()
+  } catch {
+    // The writer does it itself when the log has grown long.
+  }
 }
 
 function endOutlasted(): void {

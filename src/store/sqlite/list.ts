@@ -2,7 +2,12 @@ import type { EntityId } from '../../entity.ts'
 import type { Filter, Page, SpawnedBy } from '../../store.ts'
 import type { Value } from './database.ts'
 import type { Ledger } from './ledger.ts'
+import { type EntityRow, rowOf, selectRows } from './row.ts'
 
+const selectSpawned = selectRows.replace(
+  /FROM entity$/,
+  'FROM (SELECT value AS given FROM json_each(?)) CROSS JOIN entity INDEXED BY entity_source ON source = given',
+)
 /** Beyond so many lanes and states a list reads rows in the order of their ids rather than merging so many ranges. */
 const rangesMax = 2_000
 
@@ -17,6 +22,7 @@ export function list(ledger: Ledger, filter: Filter): Page {
     const limit = Math.max(0, Math.min(filter.limit, ledger.limits.pageMax))
     const conditions = conditionsOf(ledger, filter)
     if (!conditions || limit === 0) return { entities: [], next: null }
+    if (filter.spawnedBy) return spawnedPage(ledger, filter, filter.spawnedBy, conditions, limit)
     const ids = idsOf(ledger, filter, conditions, limit + 1)
     const shown = ids.slice(0, limit)
     const rows = ledger.rows(shown)
@@ -72,8 +78,6 @@ function labelCondition(ledger: Ledger, { name, value }: { name: string; value: 
 }
 
 function idsOf(ledger: Ledger, filter: Filter, conditions: readonly Condition[], limit: number): readonly EntityId[] {
-  if (filter.spawnedBy)
-    return spawned(ledger, filter.spawnedBy, [...conditions, ...placeConditions(ledger, filter)], limit)
   const ranges = filter.parent === undefined && filter.label ? null : rangesOf(ledger, filter)
   if (ranges === null)
     return select(ledger, [...conditions, ...placeConditions(ledger, filter)], filter.newestFirst, limit)
@@ -82,6 +86,18 @@ function idsOf(ledger: Ledger, filter: Filter, conditions: readonly Condition[],
     .flatMap((range) => select(ledger, [range, ...conditions], filter.newestFirst, limit))
     .sort((one, other) => sign * (one - other))
     .slice(0, limit)
+}
+
+function spawnedPage(
+  ledger: Ledger,
+  filter: Filter,
+  by: SpawnedBy,
+  conditions: readonly Condition[],
+  limit: number,
+): Page {
+  const rows = spawned(ledger, by, [...conditions, ...placeConditions(ledger, filter)], limit + 1)
+  const entities = rows.slice(0, limit).map((row) => ledger.entity(row))
+  return { entities, next: rows.length > limit ? (entities.at(-1)?.id ?? null) : null }
 }
 
 /**
@@ -93,17 +109,17 @@ function spawned(
   { sources, after }: SpawnedBy,
   conditions: readonly Condition[],
   limit: number,
-): readonly EntityId[] {
+): readonly EntityRow[] {
   const where = conditions.map(({ sql }) => sql).join(' AND ')
   const values = conditions.flatMap(({ values }) => values)
   const select = (sql: string, ...given: Value[]) =>
-    database.all(sql, ...given, ...values, limit).map(([id]) => id as number)
+    database.all(sql, ...given, ...values, limit).map((row) => rowOf(row))
   const ordered = [...new Set(sources)].sort((one, other) => one - other)
   const begun = after && ordered.includes(after.source) ? after : null
   // The source in which the page before ended goes on behind its last one.
   const rest = begun
     ? select(
-        `SELECT id FROM entity INDEXED BY entity_source WHERE source = ? AND ordinal > ? AND ${where} ORDER BY ordinal LIMIT ?`,
+        `${selectRows} INDEXED BY entity_source WHERE source = ? AND ordinal > ? AND ${where} ORDER BY ordinal LIMIT ?`,
         begun.source,
         begun.ordinal,
       )
@@ -111,7 +127,7 @@ function spawned(
   const others = after ? ordered.filter((source) => source > after.source) : ordered
   if (rest.length >= limit || others.length === 0) return rest
   const more = select(
-    `SELECT id FROM (SELECT value AS given FROM json_each(?)) CROSS JOIN entity INDEXED BY entity_source ON source = given
+    `${selectSpawned}
      WHERE ${where} LIMIT ?`,
     JSON.stringify(others),
   )

@@ -11,7 +11,7 @@ import { plainRowOf, selectPlainRows } from './row.ts'
 const uniformMin = 4
 
 /**
- * Moves of a commit that are the same but for their ids, from rows that are the same but for theirs, are proven by counting: if as many
+ * Moves of a commit that are the same but for their ids and data, from rows that are the same but for theirs, are proven by counting: if as many
  * rows as moves stand exactly as the first one does, what holds for the first holds for all. Returns the moves that were taken; those
  * that are left are judged one by one.
  */
@@ -26,6 +26,8 @@ export function takeUniform(ledger: Ledger, moves: readonly Move[], alike: Alike
   )
     return none
   const like = moves.filter((move) => isUniform(move) && isSameMove(first, move))
+  // What was said of the first holds for all of them but for their data.
+  if (like.some((move) => move.data !== null && refusalOfMove(move, ledger.limits) !== null)) return none
   const ids = like.map((move) => move.id)
   // Who stands twice in a commit is refused the second time: that is judged in order.
   if (like.length < uniformMin || new Set(moves.map((move) => move.id)).size < moves.length) return none
@@ -49,15 +51,15 @@ export function takeUniform(ledger: Ledger, moves: readonly Move[], alike: Alike
     ...named,
   )
   if (alikeRows !== ids.length) return none
-  alike.addAll(row, first, ids)
+  alike.addAll(row, first, like)
   return new Set(like)
 }
 
 const none: ReadonlySet<Move> = new Set()
 
-/** What a worker's `done` usually is: nothing but state, wait and proof. */
+/** What a worker's `done` usually is: nothing but state, wait and proof, and perhaps data. */
 function isUniform(move: Move): boolean {
-  return move.by === 'lease' && move.data === null && !move.sums && move.children.length === 0 && isPlainMove(move)
+  return move.by === 'lease' && !move.sums && move.children.length === 0 && isPlainMove(move)
 }
 
 /** A move that can change what another one of the same commit is judged by. */
