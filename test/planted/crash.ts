@@ -14,6 +14,9 @@ import { fewDeaths } from './crash-deaths.ts'
 /** Each soon after an answer of the store: the process has said that it got it, and dies when it asks again. */
 const deaths: readonly Death[] = [
   { kind: 'trap', point: 'create:before', nth: 2 },
+  { kind: 'trap', point: 'claim:before', nth: 4 },
+  { kind: 'trap', point: 'create:before', nth: 3 },
+  { kind: 'trap', point: 'claim:before', nth: 7 },
   { kind: 'trap', point: 'commit:before', nth: 3 },
 ]
 

@@ -127,9 +127,10 @@ export const sqliteBugs: readonly Bug[] = [
     file: 'src/store/sqlite/database.ts',
     find: 'this.#connection.exec(sql)',
     replace: `if (sql === 'COMMIT') {
-      setTimeout(() => this.#connection.isOpen && this.#connection.isTransaction && this.#connection.exec(sql), 20)
+      setTimeout(() => this.#connection.isOpen && this.#connection.isTransaction && this.#connection.exec(sql), 200)
       return
     }
+    if (sql === 'BEGIN' && this.#connection.isTransaction) return
     if (sql.startsWith('BEGIN') && this.#connection.isTransaction) this.#connection.exec('COMMIT')
     this.#connection.exec(sql)`,
     caughtBy: inCrash,
