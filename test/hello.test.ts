@@ -32,7 +32,7 @@ test('hello world runs, and again on the same file', async (t) => {
     assert.equal(await run('examples/hello.ts', folder), `Hello, world!\nGreeting ${id} is sent.\n`)
 })
 
-test('the batch that `npm start` runs closes with a truthful count', async (t) => {
+test('the batch that `npm run demo` runs closes with a truthful count', async (t) => {
   const folder = await aFolder(t)
   const output = await run('examples/batch.ts', folder, '--store', join(folder, 'other.db'), '--parcels', '1500')
   assert.match(output, /It is partly_delivered: { arrived: 1497, lost: 3 } because of { 'no address': 3 }/)
