@@ -15,6 +15,7 @@ const scenarios = {
   flatness: 'cost per item as the store grows',
   upload: 'a file of a million items, beside plain inserts',
   chunked: 'gated jobs of three steps and a reducer, beside the raw loop',
+  api: 'single submits over HTTP, and many listeners, beside the engine alone',
 } as const
 
 const goals: Readonly<Record<string, string>> = {
@@ -35,6 +36,8 @@ const goals: Readonly<Record<string, string>> = {
   gate_1000_ms: '≤ 10',
   gate_million_ms: '≤ 10',
   chunked_flatness: '≤ 1.25',
+  api_submit_per_s: '≥ 5,000',
+  api_submit_p99_ms: '≤ 50',
 }
 
 /**

@@ -161,6 +161,22 @@ suite('moves alike', () => {
     }))
 })
 
+suite('the feed of a commit', () => {
+  for (const other of [0, 3, 7]) {
+    test(`tells of moves in their order, though all but number ${other} are alike`, () =>
+      sameOnBoth(async (store) => {
+        const entities = await claimed(store, 8)
+        const moves = entities.map((entity, index) =>
+          index === other ? aMove(entity, { state: 'failed', reason: 'torn' }) : aMove(entity, { data: `[${index}]` }),
+        )
+        const answers = await verdicts(store, 'commit', moves)
+        const page = await store.events({ after: 0, limit: 1_000 })
+        const told = page.moves.map(({ entity }) => entities.findIndex(({ id }) => id === entity))
+        return [...answers, told.slice(-8).join()]
+      }))
+  }
+})
+
 suite('children alike', () => {
   const plain: Partial<ChildBirth> = { data: '1' }
   const labelled: Partial<ChildBirth> = { labels: ['maps', null], data: '2' }

@@ -16,16 +16,19 @@ const uniformMin = 4
  * that are left are judged one by one.
  */
 export function takeUniform(ledger: Ledger, moves: readonly Move[], alike: Alike, now: number): ReadonlySet<Move> {
-  const first = moves.find((move) => isUniform(move))
+  const first = moves[0]
   if (
     !first ||
+    !isUniform(first) ||
     refusalOfMove(first, ledger.limits) !== null ||
     moves.some(reachesOthers) ||
     ledger.holds.standing(now).length > 0 ||
     ledger.purging().size > 0
   )
     return none
-  const like = moves.filter((move) => isUniform(move) && isSameMove(first, move))
+  // Only from the beginning on: the feed tells of moves in the order in which they were asked for.
+  const other = moves.findIndex((move) => !isUniform(move) || !isSameMove(first, move))
+  const like = other < 0 ? moves : moves.slice(0, other)
   // What was said of the first holds for all of them but for their data.
   if (like.some((move) => move.data !== null && refusalOfMove(move, ledger.limits) !== null)) return none
   const ids = like.map((move) => move.id)
