@@ -15,6 +15,8 @@ export class Live {
   #beats: Beat[] = []
   #source: EventSource | null = null
   #cancelPoll: (() => void) | null = null
+  /** Apart from the poll: a connection that is lost while rates fade must be made again all the same. */
+  #cancelFading: (() => void) | null = null
   #isPaused = false
   #status: 'live' | 'connecting' | 'polling' = 'connecting'
   /** When the first word came, by the server's clock. */
@@ -59,6 +61,7 @@ export class Live {
   close(): void {
     this.#source?.close()
     this.#source = null
+    this.#cancelFading?.()
     this.#cancelPoll?.()
     this.#cancelPoll = null
   }
@@ -112,11 +115,8 @@ export class Live {
     this.#beats = [...this.#beats.filter(({ at }) => at > beat.at - rateMs), beat]
     this.#tell()
     // Once more when the rates have run out, so that no arrow keeps its last figure.
-    this.#cancelPoll?.()
-    this.#cancelPoll = this.#clock.after(rateMs + redrawMs, () => {
-      this.#cancelPoll = null
-      this.#tell()
-    })
+    this.#cancelFading?.()
+    this.#cancelFading = this.#clock.after(rateMs + redrawMs, () => this.#tell())
   }
 
   #poll(): void {
