@@ -56,6 +56,7 @@ export class Live {
       this.#become(source.readyState === EventSource.CLOSED ? 'polling' : 'connecting')
       this.#poll()
     })
+    this.#poll()
   }
 
   close(): void {
@@ -123,12 +124,11 @@ export class Live {
     this.#cancelPoll ??= this.#clock.after(pollMs, () => {
       this.#cancelPoll = null
       if (this.#status === 'live' || !this.#source) return
-      if (this.#source.readyState === EventSource.CLOSED) {
-        this.#source = null
-        this.connect()
-      }
+      // Closed, or begun and never answered: another connection may fare better.
+      this.#source.close()
+      this.#source = null
+      this.connect()
       this.#tell()
-      this.#poll()
     })
   }
 
