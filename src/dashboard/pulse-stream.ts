@@ -44,6 +44,8 @@ export function streamPulse(
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-store',
     'x-accel-buffering': 'no',
+    // Otherwise a browser that leaves the page keeps the connection for seconds, to use it again, and has only six.
+    connection: 'close',
   })
   send(
     `retry: 2000\nevent: history\ndata: ${JSON.stringify(isLimited ? { ...pulse.history(), seconds: [] } : pulse.history())}\n\n`,

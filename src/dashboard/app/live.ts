@@ -18,6 +18,7 @@ export class Live {
   /** Apart from the poll: a connection that is lost while rates fade must be made again all the same. */
   #cancelFading: (() => void) | null = null
   #isPaused = false
+  #told = 0
   #status: 'live' | 'connecting' | 'polling' = 'connecting'
   /** When the first word came, by the server's clock. */
   #since = Number.POSITIVE_INFINITY
@@ -35,6 +36,11 @@ export class Live {
 
   get status(): 'live' | 'connecting' | 'polling' | 'paused' {
     return this.#isPaused ? 'paused' : this.#status
+  }
+
+  /** How often listeners were told: a page that has drawn an older count has missed something. */
+  get told(): number {
+    return this.#told
   }
 
   connect(): void {
@@ -139,6 +145,7 @@ export class Live {
   }
 
   #tell(): void {
+    this.#told += 1
     for (const listener of this.#listeners) listener()
   }
 }

@@ -78,7 +78,11 @@ export function useLoaded<T>(
 /** Draws again when something has happened, without loading anything. */
 export function useBeat(): Live {
   const { live } = useContext(Services)
-  const [, setCount] = useState(0)
-  useEffect(() => live.listen(() => setCount((count) => count + 1)), [live])
+  const [, draw] = useState(live.told)
+  useEffect(() => {
+    // What was told between drawing and listening: without this the page would show it only with the next word, if any.
+    draw(live.told)
+    return live.listen(() => draw(live.told))
+  }, [live])
   return live
 }
