@@ -49,7 +49,7 @@ export { type Cause, causes, type Edge, type Hop, type TransitionDeclaration } f
 
 export interface SluiceOptions
   extends Pick<EngineOptions, 'implementations' | 'limits' | 'log' | 'roles' | 'name' | 'clock'> {
-  /** A file name for the embedded store, or a store that was opened elsewhere. Default: ./sluice.db. */
+  /** A file name for the embedded store, the address of a PostgreSQL database, or a store that was opened elsewhere. Default: ./sluice.db. */
   readonly store?: string | Store
 }
 
@@ -63,7 +63,7 @@ export interface Sluice extends Control {
 export async function openSluice(options: SluiceOptions): Promise<Sluice> {
   const { store: given = './sluice.db', ...rest } = options ?? {}
   if (given === '') throw new SluiceError('invalid', 'The store needs a file name; it was empty.')
-  const store = typeof given === 'string' ? await openFile(given, rest) : given
+  const store = typeof given === 'string' ? await openStore(given, rest) : given
   let engine: Engine
   const close = async () => {
     if (store !== given) await store.close()
@@ -84,7 +84,12 @@ export async function openSluice(options: SluiceOptions): Promise<Sluice> {
 }
 
 /** Loaded only when it is needed: whoever brings another store does not pay for this one. */
-async function openFile(file: string, { clock, limits }: Pick<SluiceOptions, 'clock' | 'limits'>): Promise<Store> {
+async function openStore(place: string, { clock, limits }: Pick<SluiceOptions, 'clock' | 'limits'>): Promise<Store> {
+  const options = { ...(clock ? { clock } : {}), ...(limits ? { limits } : {}) }
+  if (/^postgres(ql)?:\/\//.test(place)) {
+    const { postgresStore } = await import('./store/postgres/index.ts')
+    return postgresStore({ url: place, ...options })
+  }
   const { sqliteStore } = await import('./store/sqlite/index.ts')
-  return sqliteStore({ file, ...(clock ? { clock } : {}), ...(limits ? { limits } : {}) })
+  return sqliteStore({ file: place, ...options })
 }

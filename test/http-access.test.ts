@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { type Clock, systemClock } from '../src/index.ts'
-import { askRaw, type House, openHouse } from './http/house.ts'
+import { askRaw, type House, openHouse, storeKinds } from './http/house.ts'
 
 /** A clock that can be set forward by hand; what waits for a time is left to the machine's own. */
 function movedClock(): Clock & { forward(ms: number): void } {
@@ -250,7 +250,7 @@ describe('without any token', () => {
 })
 
 describe('a token that is limited to collections', () => {
-  for (const store of ['memory', 'sqlite'] as const) {
+  for (const store of storeKinds) {
     test(`sees nothing of others, on ${store}`, async () => {
       const house = await openHouse({ store })
       try {

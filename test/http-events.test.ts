@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { type Clock, systemClock } from '../src/index.ts'
 import { Ear } from './http/ear.ts'
-import { type House, type HouseOptions, openHouse } from './http/house.ts'
+import { type House, type HouseOptions, openHouse, storeKinds } from './http/house.ts'
 
 async function inHouse(options: HouseOptions, story: (house: House) => Promise<unknown>) {
   let house = await openHouse(options)
@@ -28,7 +28,7 @@ async function movesOf(house: House, ids: readonly number[]): Promise<readonly s
   return histories.flat().flatMap(({ entity, seq, hop }) => (seq === 0 ? [] : [`${entity}:${seq}:${hop}`]))
 }
 
-for (const store of ['memory', 'sqlite'] as const) {
+for (const store of storeKinds) {
   describe(`events over ${store}`, () => {
     test('tell every change, once, and go on where a connection broke', () =>
       inHouse({ store }, async (house) => {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { type IdempotencyStore, idempotencyInMemory, openIdempotencyFile } from '../src/http/index.ts'
 import { type Clock, systemClock } from '../src/index.ts'
-import { type House, openHouse } from './http/house.ts'
+import { type House, openHouse, storeKinds } from './http/house.ts'
 
 const keyed = (key: string) => ({ headers: { 'idempotency-key': key } })
 const crates = async (house: House) => (await house.control.list({ machine: 'crate' })).entities.length
@@ -107,7 +107,7 @@ describe('an Idempotency-Key', () => {
     }
   }
 
-  for (const store of ['memory', 'sqlite'] as const) {
+  for (const store of storeKinds) {
     test(`repeats nothing if the answer was lost after the effect, on ${store}`, () =>
       inHouse({ store, idempotency: forgetful }, async (house) => {
         const twice = async (method: string, path: string, body: object) => {

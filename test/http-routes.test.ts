@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { type AskOptions, type House, openHouse, type Said, saidBy } from './http/house.ts'
+import { type AskOptions, type House, openHouse, type Said, saidBy, storeKinds } from './http/house.ts'
 
-for (const store of ['memory', 'sqlite'] as const) {
+for (const store of storeKinds) {
   describe(`the API over ${store}`, () => {
     let house: House
     const asked = new Set<string>()

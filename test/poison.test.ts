@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { sqliteStore } from '../src/store/sqlite/index.ts'
 import { type PoisonOrder, poisonStoreName } from './crash/poison.ts'
 import { Scene } from './crash/scene.ts'
+import { durableStore } from './durable-store.ts'
 
 test('an entity that ends its process fails at last, and none of its 199 neighbours does', async (t) => {
   await using scene = new Scene('poison')
@@ -19,7 +19,7 @@ test('an entity that ends its process fails at last, and none of its 199 neighbo
   }
   t.diagnostic(`${deaths} processes died`)
   assert.ok(deaths >= 3, `${deaths} deaths are fewer than its attempts.`)
-  const store = sqliteStore({ file: join(scene.folder, poisonStoreName) })
+  const store = durableStore(join(scene.folder, poisonStoreName))
   try {
     const { entities } = await store.list({ limit: 1_000 })
     assert.equal(entities.length, order.count)

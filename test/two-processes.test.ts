@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Engine } from '../src/engine/engine.ts'
-import { sqliteStore } from '../src/store/sqlite/index.ts'
+import type { Store } from '../src/store.ts'
 import type { WriteSetting } from './crash/audit-preload.ts'
 import { check } from './crash/checker.ts'
 import type { StoreDump } from './crash/evidence.ts'
@@ -15,12 +15,13 @@ import { type PartnerOrder, partnerImplementations } from './crash/partner.ts'
 import { rangeSize } from './crash/plan.ts'
 import { Scene } from './crash/scene.ts'
 import type { TestProcess } from './crash/test-process.ts'
+import { durableStore, postgresUrl } from './durable-store.ts'
 
 const crashProgram = new URL('./crash/child.ts', import.meta.url)
 const partnerProgram = new URL('./crash/partner.ts', import.meta.url)
 const anHourMs = 60 * 60 * 1_000
 
-describe('two processes on one SQLite file', () => {
+describe(postgresUrl === null ? 'two processes on one SQLite file' : 'two processes on one schema', () => {
   test('share 3,000 roots with fan-outs, submitted by a third, and do each thing once', async (t) => {
     await using scene = new Scene('together')
     const { folder } = scene
@@ -155,6 +156,7 @@ describe('two processes on one SQLite file', () => {
     for (const partner of partners) await partner.success(20_000)
   })
 
+  if (postgresUrl !== null) return
   test('every connection of every thread syncs the log before it answers', async () => {
     await using here = new Here('audit')
     const report = join(here.folder, 'audit')
@@ -187,13 +189,13 @@ async function settingsOf(report: string, threads: number): Promise<readonly Wri
 class Here implements AsyncDisposable {
   readonly #scene: Scene
   readonly file: string
-  readonly store: ReturnType<typeof sqliteStore>
+  readonly store: Store
   readonly engine: Engine
 
   constructor(name: string) {
     this.#scene = new Scene(name)
     this.file = join(this.#scene.folder, 'shared.db')
-    this.store = sqliteStore({ file: this.file })
+    this.store = durableStore(this.file)
     this.engine = new Engine({ store: this.store, implementations: partnerImplementations(() => {}) })
   }
 

@@ -197,7 +197,7 @@ function withPlace(command: Command): Command {
 
 function at(command: Command): Command {
   return withPlace(command)
-    .option('--store <file>', 'the store, if it is not in the folder')
+    .option('--store <address>', 'the store, if it is not in the folder: a file, or postgres://user@host/database')
     .option('--machines <module>', 'a file that exports machines of your own; may be given again', eachOf)
     .addOption(new Option('--log <level>', 'log to standard error').argParser(level).default('silent'))
 }

@@ -1,9 +1,10 @@
 import { errorStatus, isSluiceError, messageOf } from '../errors.ts'
+import { masked } from './secret.ts'
 import { plain } from './text.ts'
 
 /** One sentence for a person, and no stack trace: whoever mistyped a name does not want to see our insides. */
 export function sentenceOf(error: unknown): string {
-  return plain((systemSentence(error) ?? messageOf(error)).replaceAll(/\s*\n\s*/g, ' '), 2_000)
+  return plain(masked(systemSentence(error) ?? messageOf(error)).replaceAll(/\s*\n\s*/g, ' '), 2_000)
 }
 
 export function exitOf(error: unknown): number {

@@ -16,7 +16,7 @@ export function jobCommand(doing: Doing): Command {
     .helpCommand(false)
   const at = (command: Command) =>
     command
-      .option('--store <file>', 'the store', placeDefault.store)
+      .option('--store <address>', 'the store: a file, or postgres://user@host/database', placeDefault.store)
       .option('--folder <folder>', 'where attachments and what jobs store are kept', placeDefault.folder)
       .option('--server <url>', 'ask this server instead (or SLUICE_SERVER)')
       .option('--token-file <file>', 'the token for it (or SLUICE_TOKEN)')

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { Client } from '../client/index.ts'
 import { SluiceError } from '../errors.ts'
 import { reachServer, serverOf } from './control/reach.ts'
@@ -19,6 +20,20 @@ export function remotePlace(
     },
     environment,
   )
+}
+
+/** What was not typed is what the environment says: the store itself, or the folder in which all lies. */
+export function localPlace<P extends Place>(
+  place: P,
+  usual: Pick<Place, 'store' | 'folder'>,
+  environment: Environment,
+): P {
+  const { SLUICE_STORE: store, SLUICE_FOLDER: folder } = environment
+  return {
+    ...place,
+    store: place.store === usual.store ? store || (folder ? join(folder, usual.store) : place.store) : place.store,
+    folder: place.folder === usual.folder && folder ? join(folder, usual.folder) : place.folder,
+  }
 }
 
 export async function remoteClient(

@@ -6,6 +6,13 @@ const precedence = `
 Options go before environment variables (SLUICE_STORE, SLUICE_LISTEN, …), and those before --config. docs/guides/cli.md has them all.
 `
 
+const hosts = `
+Several hosts
+  Any number of processes may work on one store at postgres://…; a password is better in PGPASSWORD, PGPASSFILE or SLUICE_STORE than here.
+  Uploads, attachments and what FHIR jobs keep are files in --folder, which processes on one host share. A network drive damages some
+  of them: let only the host that has the folder work on these, and name to the others, by --machines, what they are to do.
+`
+
 /** `sluice serve` and `sluice worker`: this file only says what can be typed; what is done stands in serve/. */
 export function serveCommands(doing: Doing): readonly Command[] {
   const serve = atWork(new Command('serve'))
@@ -14,12 +21,12 @@ export function serveCommands(doing: Doing): readonly Command[] {
     .option('--names <names>', 'other names that it may be called by; several with commas', listOf(String))
     .option('--no-dashboard', 'the API alone')
     .option('--samples', 'make sample batches first, if the store is empty')
-    .addHelpText('after', precedence)
+    .addHelpText('after', `${hosts}${precedence}`)
     .action(doing(async () => (await import('./serve/serve.ts')).serve))
 
   const worker = atWork(new Command('worker'))
     .description('an engine without an API, on a store that others share')
-    .addHelpText('after', precedence)
+    .addHelpText('after', `${hosts}${precedence}`)
     .action(doing(async () => (await import('./serve/worker.ts')).worker))
 
   return [serve, worker]
@@ -28,9 +35,16 @@ export function serveCommands(doing: Doing): readonly Command[] {
 function atWork(command: Command): Command {
   return command
     .option('--folder <folder>', 'where all is kept: sluice.db, sluice-upload, sluice-jobs, sluice-server (default: .)')
-    .option('--store <file>', 'the store, if it is not in the folder')
+    .option('--store <address>', 'the store, if it is not in the folder: a file, or postgres://user@host/database')
+    .option('--connections <count>', 'for work on a PostgreSQL server, besides two (default: 6)', wholeNumber)
+    .option('--migrate', 'make the tables, or bring them up to date, at the start (default)')
+    .option('--no-migrate', 'refuse to start if that has to be done; sluice migrate does it')
     .option('--config <file>', 'settings, as JSON')
-    .option('--machines <module>', 'a file that exports machines of your own; may be given again', eachOf)
+    .option(
+      '--machines <which>',
+      'work only on these (NAME or NAME@VERSION, several with commas); or a file that exports machines of your own; may be given again',
+      eachOf,
+    )
     .option('--jobs <module>', 'a file that exports definitions of jobs; may be given again', eachOf)
     .option('--allow <host>', 'a host or network of your own that jobs may fetch from; may be given again', eachOf)
     .option('--allow-port <port>', 'besides 80, 443, 8080 and 8443; several with commas', listOf(wholeNumber))

@@ -1,3 +1,5 @@
+import { masked } from './secret.ts'
+
 /**
  * Names and messages that come from data may hold escape sequences that repaint a terminal, or line breaks that fake a line of ours.
  * Whatever is not ours goes through here before it is shown.
@@ -19,8 +21,9 @@ export function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
 
+/** Without passwords: what is told stands in logs and in what is copied to others. */
 export function commandLine(words: readonly string[]): string {
-  return words.map(shellWord).join(' ')
+  return words.map((word) => shellWord(masked(word))).join(' ')
 }
 
 /** Columns that line up; numbers to the right. */

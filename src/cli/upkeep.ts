@@ -4,14 +4,30 @@ import type { Host } from './host.ts'
 import { oneOf, wholeNumber } from './option.ts'
 import type { Shell } from './upkeep/completion.ts'
 
-/** What looks after this installation: `doctor`, `bench` and `completion`. */
+/** What looks after this installation: `migrate`, `doctor`, `bench` and `completion`. */
 export function upkeepCommands(doing: Doing, program: Command): readonly Command[] {
   const json = ['--json', 'for programs: one JSON object on standard output'] as const
+  const folder = ['--folder <folder>', 'where all is kept (default: .)'] as const
+  const store = [
+    '--store <address>',
+    'the store, if it is not in the folder: a file, or postgres://user@host/database[?schema=NAME]',
+  ] as const
   return [
+    new Command('migrate')
+      .description('make the tables of a store, or bring them up to date')
+      .option(...folder)
+      .option(...store)
+      .option('--dry-run', 'change nothing; say what would be done')
+      .option('--sql', 'change nothing; print the SQL, to be read or given to psql')
+      .option(...json)
+      .addHelpText('after', '\nExit status\n  0 up to date, or would be · 3 not allowed · 5 made by a newer program\n')
+      .action(doing(async () => (await import('./upkeep/migrate.ts')).migrate)),
     new Command('doctor')
-      .description('look whether all is well here: Node, SQLite, the store, its folder, the clock, the disk, leases')
-      .option('--folder <folder>', 'where all is kept (default: .)')
-      .option('--store <file>', 'the store, if it is not in the folder')
+      .description(
+        'look whether all is well here: Node, the store and its server, the folder, the clock, the disk, leases',
+      )
+      .option(...folder)
+      .option(...store)
       .option('--full', 'read every page of the store; takes its time on a big one')
       .option(...json)
       .addHelpText('after', '\nExit status\n  0 all is well · 1 something is not\n')

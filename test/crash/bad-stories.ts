@@ -376,6 +376,6 @@ export const badStories: readonly Spoil[] = [
     (draft) => {
       draft.integrity = ['row 7 missing from index entity_line']
     },
-    /SQLite says of the file: row 7 missing/,
+    /The database says of itself: row 7 missing/,
   ],
 ]

@@ -48,7 +48,7 @@ export function* checkRest(the: Case): Iterable<string> {
   for (const pool of the.pools)
     if (pool.taken !== 0) yield `Pool ${pool.name} has ${pool.taken} taken that nobody uses.`
   if (the.integrity.join() !== 'ok')
-    yield `SQLite says of the file: ${the.integrity.slice(0, 3).join('; ') || 'nothing'}.`
+    yield `The database says of itself: ${the.integrity.slice(0, 3).join('; ') || 'nothing'}.`
 }
 
 /** Under an ended parent whatever has not begun never will. */

@@ -4,8 +4,8 @@ import { type Clock, sleep, systemClock } from '../../src/clock.ts'
 import type { Control } from '../../src/control.ts'
 import { Engine } from '../../src/engine/engine.ts'
 import { isSluiceError } from '../../src/errors.ts'
-import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import type { Store } from '../../src/store.ts'
+import { durableStore, postgresUrl, schemaOf } from '../durable-store.ts'
 import { dumpStore, integrityOf, writeDump } from './evidence.ts'
 import { Journal, readJournals } from './journal.ts'
 import { type ChildOrder, crashLimits, dumpName, storeName } from './order.ts'
@@ -34,7 +34,7 @@ class Child {
     this.#journal = new Journal(order.folder, order.name)
     const trap = new Trap(order.trap, this.#journal)
     trapSqlite(trap)
-    this.#store = sqliteStore({ file: join(order.folder, storeName) })
+    this.#store = durableStore(join(order.folder, storeName))
     this.#engine = new Engine({
       store: trappedStore(this.#store, trap, this.#journal),
       implementations: crashImplementations(this.#journal, trap),
@@ -90,7 +90,14 @@ class Child {
     const ids = readJournals(folder).flatMap((note) => (note.kind === 'submit' && note.phase === 'ok' ? note.id : []))
     const dump = await dumpStore(this.#store, [...new Set(ids)], ['run:crash_item/work'])
     await this.#store.close()
-    writeDump(join(folder, dumpName), { ...dump, integrity: integrityOf(join(folder, storeName)) })
+    const integrity = await this.#integrity(join(folder, storeName))
+    writeDump(join(folder, dumpName), { ...dump, integrity })
+  }
+
+  async #integrity(file: string): Promise<readonly string[]> {
+    if (postgresUrl === null) return integrityOf(file)
+    const { postgresIntegrity } = await import('../postgres/integrity.ts')
+    return postgresIntegrity(postgresUrl, schemaOf(file))
   }
 
   async #submit(numbers: readonly number[]): Promise<void> {

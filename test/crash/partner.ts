@@ -3,7 +3,7 @@ import { pino } from 'pino'
 import { Engine } from '../../src/engine/engine.ts'
 import { type Implementation, implement } from '../../src/implementation.ts'
 import type { Limits } from '../../src/limits.ts'
-import { sqliteStore } from '../../src/store/sqlite/index.ts'
+import { durableStore } from '../durable-store.ts'
 import { groupMachine, jobMachine } from './partner-machines.ts'
 
 /** A worker that says what it does, one line each, and stops gracefully when it is asked to. */
@@ -48,7 +48,7 @@ export function partnerImplementations(say: (line: string) => void): readonly Im
 
 async function main({ file, name, limits }: PartnerOrder): Promise<void> {
   const say = (line: string) => process.stdout.write(`${line}\n`)
-  const store = sqliteStore({ file })
+  const store = durableStore(file)
   const log = pino({ level: 'warn' }, pino.destination(2))
   const engine = new Engine({
     store,

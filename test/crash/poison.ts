@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import { Engine } from '../../src/engine/engine.ts'
 import { implement } from '../../src/implementation.ts'
 import { defineMachine } from '../../src/machine.ts'
-import { sqliteStore } from '../../src/store/sqlite/index.ts'
+import { durableStore } from '../durable-store.ts'
 
 /** One of many entities ends its process whenever it runs. The program is started again and again until it ends in peace. */
 export interface PoisonOrder {
@@ -41,7 +41,7 @@ async function main({ folder, count, poison }: PoisonOrder): Promise<void> {
       },
     },
   })
-  const store = sqliteStore({ file: join(folder, poisonStoreName) })
+  const store = durableStore(join(folder, poisonStoreName))
   const log = pino({ level: 'warn' }, pino.destination(2))
   const limits = { leaseMs: 400, renewMs: 100, pollMs: 50 }
   const engine = new Engine({ store, implementations: [implementation], limits, log })

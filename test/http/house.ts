@@ -21,7 +21,7 @@ import {
 } from '../../src/http/index.ts'
 import { type Clock, type Control, Engine, type Store, systemClock } from '../../src/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
-import { sqliteStore } from '../../src/store/sqlite/index.ts'
+import { durableStore, postgresUrl } from '../durable-store.ts'
 import { depot } from './depot.ts'
 
 export const wordCount = defineJob({
@@ -39,8 +39,12 @@ export const wordCount = defineJob({
   })
   .step({ id: 'count', run: async () => stepDone(1) })
 
+export type StoreKind = 'memory' | 'sqlite' | 'postgres'
+/** What is told once for each store. On PostgreSQL, where everything else is told again, there is but one. */
+export const storeKinds: readonly StoreKind[] = postgresUrl === null ? ['memory', 'sqlite'] : ['postgres']
+
 export interface HouseOptions {
-  readonly store?: 'memory' | 'sqlite'
+  readonly store?: StoreKind
   readonly limits?: Partial<HttpLimits>
   readonly idempotency?: (folder: string, clock: Clock) => IdempotencyStore
   readonly clock?: Clock
@@ -87,8 +91,8 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
   const clock = options.clock ?? systemClock()
   const log = options.log ?? pino({ level: 'silent' })
   const store: Store =
-    options.store === 'sqlite'
-      ? await sqliteStore({ file: join(folder, 'sluice.db') })
+    postgresUrl !== null || options.store === 'sqlite'
+      ? durableStore(join(folder, 'sluice.db'))
       : memoryStore({ clock: systemClock() })
   const hasFamilies = options.hasFamilies ?? false
   const upload = hasFamilies ? await openUpload({ folder: join(folder, 'upload') }) : null

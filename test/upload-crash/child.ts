@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { type Control, openSluice, sleep, systemClock } from '../../src/index.ts'
 import { type ItemData, openUpload, type Upload, uploadBatch } from '../../workflows/upload/index.ts'
+import { durableStore } from '../durable-store.ts'
 import type { ReportedItem, UploadOrder, UploadReport } from './order.ts'
 
 const patienceMs = 60_000
@@ -10,8 +11,9 @@ const patienceMs = 60_000
 /** Uploads the file (again: the same file of the same uploader is the same batch), waits for its end, and says what came of it. */
 async function run({ folder, file, groupMax, limits }: UploadOrder): Promise<void> {
   const upload = await openUpload({ folder, groupMax })
+  const store = durableStore(join(folder, 'sluice.db'), limits)
   const sluice = await openSluice({
-    store: join(folder, 'sluice.db'),
+    store,
     implementations: upload.implementations,
     limits,
     log: pino({ level: 'error' }, pino.destination(2)),
@@ -26,6 +28,7 @@ async function run({ folder, file, groupMax, limits }: UploadOrder): Promise<voi
   await (telling ?? tellStates(sluice, id))
   const report = await reportOf(sluice, upload, id)
   await sluice.stop()
+  await store.close()
   await upload.stop()
   process.stdout.write(`report ${JSON.stringify(report)}\n`)
 }

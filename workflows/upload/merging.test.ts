@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openSluice } from 'sluice'
+import { durableStore } from './test/durable-store.ts'
 import { openUpload } from './upload.ts'
 
 async function* bytesOf(items: readonly object[]): AsyncGenerator<Uint8Array> {
@@ -22,13 +23,15 @@ test('a later process merges newer versions with documents of a file that it has
   ]
   const run = async (items: readonly object[]) => {
     const upload = await openUpload({ folder })
-    const sluice = await openSluice({ store: join(folder, 'sluice.db'), implementations: upload.implementations })
+    const store = durableStore(join(folder, 'sluice.db'))
+    const sluice = await openSluice({ store, implementations: upload.implementations })
     try {
       const { id } = await upload.receive(sluice, bytesOf(items), { fileName: 'items.ndjson', uploadedBy: 'ann' })
       await sluice.settled(id, 30_000)
       return { batch: await upload.batch(sluice, id), locks: (await upload.descendants(1)).item.item }
     } finally {
       await sluice.stop()
+      await store.close()
       await upload.stop()
     }
   }

@@ -12,7 +12,7 @@ import type { Environment, Host } from '../host.ts'
 import { holdToLook, refuseMissing } from '../place.ts'
 import { commandLine } from '../text.ts'
 
-/** Where a command finds its Sluice: a store file, or a server. */
+/** Where a command finds its Sluice: a store, or a server. */
 export interface ReachOptions {
   readonly folder?: string
   readonly store?: string
@@ -24,7 +24,7 @@ export interface ReachOptions {
 
 export interface Reached {
   readonly control: Control
-  /** Null: a store file. */
+  /** Null: a store. */
   readonly client: Client | null
   /** Who asks. A server knows that by itself. */
   readonly actor: Partial<Actor>
@@ -86,14 +86,14 @@ async function reachStore(options: ReachOptions, { environment, user }: Host): P
   const layout = localLayout(options, environment)
   const log = options.log === undefined ? {} : { log: options.log }
   const place = { store: layout.store, folder: layout.upload, ...log }
-  refuseMissing(place, `start one (${commandLine(['sluice', 'serve'])})`)
+  await refuseMissing(place, `start one (${commandLine(['sluice', 'serve'])})`)
   const known = await openToKnow(layout, options.machines ?? [])
   try {
     const { control, stop } = await holdToLook(place, known.implementations)
     return {
       control,
       client: null,
-      // Whoever may write the file may do everything.
+      // Whoever may write the store may do everything.
       actor: { actor: user, role: 'admin' },
       async close() {
         try {

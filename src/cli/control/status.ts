@@ -52,7 +52,8 @@ function linesOf({ lanes, workers, holds }: Status): readonly string[] {
   ]
 }
 
-function workerCells({ name, host, pid, program, leases, startedAt }: Worker): readonly (string | number)[] {
+function workerCells(worker: Worker): readonly (string | number)[] {
+  const { name, host, pid, program, roles, machines, leases, startedAt } = worker
   return [
     plain(name, 60),
     plain(`${host}, process ${pid}`, 80),
@@ -60,5 +61,7 @@ function workerCells({ name, host, pid, program, leases, startedAt }: Worker): r
     `since ${timeOf(startedAt)}`,
     leases,
     'leases',
+    plain(machines.join(', '), 120),
+    roles.length === 0 ? '' : plain(`roles ${roles.join(', ')}`, 60),
   ]
 }

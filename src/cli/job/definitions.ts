@@ -4,7 +4,7 @@ import type { OfferedJob } from '../../client/index.ts'
 import { systemClock } from '../../clock.ts'
 import { SluiceError } from '../../errors.ts'
 import type { Environment, Host } from '../host.ts'
-import { remoteClient, remotePlace } from '../remote-place.ts'
+import { localPlace, remoteClient, remotePlace } from '../remote-place.ts'
 import { plain, table } from '../text.ts'
 import { placeDefault } from './defaults.ts'
 import { knownJobs } from './known-jobs.ts'
@@ -37,7 +37,7 @@ async function viewsOf(options: DefinitionsOptions, environment: Environment): P
     const client = await remoteClient(server, options, environment, systemClock())
     return (await client.jobs.definitions()).map(offeredView)
   }
-  const jobs = await knownJobs(options)
+  const jobs = await knownJobs(localPlace(options, placeDefault, environment))
   try {
     return jobs.definitions.map(definitionView)
   } finally {

@@ -3,7 +3,7 @@ import { systemClock } from '../../clock.ts'
 import type { Control } from '../../control.ts'
 import type { Environment } from '../host.ts'
 import { commandAt, type Held, holdToLook, holdToWork, type Place, refuseMissing } from '../place.ts'
-import { remoteClient, remotePlace } from '../remote-place.ts'
+import { localPlace, remoteClient, remotePlace } from '../remote-place.ts'
 import { placeDefault } from './defaults.ts'
 import { type JobSources, type KnownJobs, knownJobs } from './known-jobs.ts'
 import { remoteChunked } from './remote-chunked.ts'
@@ -28,7 +28,8 @@ export async function openToWork(
   check?: (chunked: Chunked) => void,
 ): Promise<Opened> {
   const remote = await remoteOpened(place, environment)
-  return remote ?? opened(place, check, (chunked) => holdToWork(place, chunked.implementations))
+  const here = localPlace(place, placeDefault, environment)
+  return remote ?? opened(here, check, (chunked) => holdToWork(here, chunked.implementations))
 }
 
 /** With all definitions and without an engine: to start a job that others work on. */
@@ -38,12 +39,15 @@ export async function openToStart(
   check?: (chunked: Chunked) => void,
 ): Promise<Opened> {
   const remote = await remoteOpened(place, environment)
-  return remote ?? opened(place, check, (chunked) => holdToLook(place, chunked.implementations))
+  const here = localPlace(place, placeDefault, environment)
+  return remote ?? opened(here, check, (chunked) => holdToLook(here, chunked.implementations))
 }
 
 /** To go on with what is there. */
 export async function openToGoOn(place: JobPlace, environment: Environment): Promise<Opened> {
-  if (remotePlace(place, placeDefault, environment) === null) refuseMissing(place, 'run a job')
+  if (remotePlace(place, placeDefault, environment) === null) {
+    await refuseMissing(localPlace(place, placeDefault, environment), 'run a job')
+  }
   return openToWork(place, environment)
 }
 
@@ -51,9 +55,10 @@ export async function openToGoOn(place: JobPlace, environment: Environment): Pro
 export async function openToLook(place: JobPlace, environment: Environment): Promise<Opened> {
   const remote = await remoteOpened(place, environment)
   if (remote) return remote
-  refuseMissing(place, 'run a job')
-  const chunked = openChunked({ definitions: [], folder: place.folder })
-  const { control, stop } = await holdToLook(place, chunked.implementations)
+  const here = localPlace(place, placeDefault, environment)
+  await refuseMissing(here, 'run a job')
+  const chunked = openChunked({ definitions: [], folder: here.folder })
+  const { control, stop } = await holdToLook(here, chunked.implementations)
   return { chunked, control, close: stop }
 }
 

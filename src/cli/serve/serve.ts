@@ -6,9 +6,10 @@ import { answerFile, type Layout, tokenFile } from '../family/layout.ts'
 import { countOf } from '../figures.ts'
 import type { Host } from '../host.ts'
 import { Interrupt } from '../interrupt.ts'
+import { shownStore } from '../store-address.ts'
 import { commandLine, plain, table } from '../text.ts'
 import { type GivenSettings, type Settings, settingsOf } from './settings.ts'
-import { openWorks, type Works } from './works.ts'
+import { openWorks, placeRows, type Works } from './works.ts'
 
 export interface ServeOptions extends GivenSettings {
   readonly config?: string
@@ -114,18 +115,17 @@ async function createSamples({ works }: Served, { terminal, user }: Host): Promi
   }
 }
 
-function factsOf({ works: { families, version }, url }: Served, { layout }: Settings) {
-  const { machines, jobs } = families
-  return { url, version, pid: process.pid, ...layout, machines, jobs }
+function factsOf({ works: { families, machines, version }, url }: Served, { layout }: Settings) {
+  return { url, version, pid: process.pid, ...layout, store: shownStore(layout.store), machines, jobs: families.jobs }
 }
 
 async function greeting({ works, access, url }: Served, { layout }: Settings, samples: boolean): Promise<string> {
-  const { families, version, control } = works
+  const { families, machines, version, control } = works
   const lanes = await control.totals()
   const entities = lanes.reduce((all, { total }) => all + total, 0)
   const rows: readonly (readonly [string, string])[] = [
-    ['store', `${plain(layout.store, 200)} (${countOf(entities)} root entities)`],
-    ['machines', families.machines.join(', ')],
+    ...placeRows(layout, ` (${countOf(entities)} root entities)`),
+    ['machines', machines.join(', ')],
     ['jobs', families.jobs.join(', ') || 'none'],
     ...families.missing.map((sentence) => ['missing', sentence] as const),
     ['access', await accessOf(access, layout)],

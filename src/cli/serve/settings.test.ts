@@ -44,6 +44,33 @@ test('files that a file names lie beside it', () => {
   assert.deepEqual([machines, jobs], [[join(folder, 'm.ts')], ['/abs/j.ts']])
 })
 
+test('a store is a file beside the settings, or on a server; machines are names or modules', () => {
+  const config = written('store.json', {
+    store: 'sqlite:data/a.db',
+    machines: ['letter@2,parcel', 'mine.ts'],
+    connections: 3,
+    migrate: false,
+  })
+  const beside = settingsOf({}, {}, config)
+  assert.equal(beside.layout.store, join(folder, 'data', 'a.db'))
+  assert.deepEqual([beside.machines, beside.serves], [[join(folder, 'mine.ts')], ['letter@2', 'parcel']])
+  assert.deepEqual([beside.connections, beside.migrate], [3, false])
+  const url = 'postgres://me@host/db?schema=a'
+  const environment = { SLUICE_STORE: url, SLUICE_MACHINES: 'letter, ./b.ts', SLUICE_MIGRATE: 'true' }
+  const away = settingsOf({ folder: '/data', connections: 9 }, { ...environment, SLUICE_CONNECTIONS: '2' }, config)
+  assert.deepEqual([away.layout.store, away.layout.upload], [url, '/data/sluice-upload'])
+  assert.deepEqual([away.machines, away.serves], [['./b.ts'], ['letter']])
+  assert.deepEqual([away.connections, away.migrate], [9, true])
+  assert.throws(
+    () => settingsOf({ store: 'postgres:x' }, { SLUICE_STORE: 'mysql://u:secret@h/d', SLUICE_CONNECTIONS: 'many' }),
+    (error) => {
+      assert.ok(isSluiceError(error, 'invalid'))
+      assert.match(error.message, /SLUICE_STORE: .*mysql:\/\/u:\*\*\*@h.*SLUICE_CONNECTIONS: .*--store: /)
+      return true
+    },
+  )
+})
+
 test('all that is wrong is told at once, under the names that it was given', () => {
   const config = written('wrong.json', { lisen: 1, roles: 'x', allowPort: [0], folder: '' })
   const environment = { SLUICE_LOG: 'loud', SLUICE_TEXT_INDEX: 'perhaps', SLUICE_PORT: 'tcp://10.0.0.1' }

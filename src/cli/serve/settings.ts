@@ -7,12 +7,16 @@ import type { FamilySources } from '../family/families.ts'
 import { layoutOf } from '../family/layout.ts'
 import type { Environment } from '../host.ts'
 import { parseSize } from '../size.ts'
+import { storeText } from '../store-address.ts'
 import { type Address, addressDefault, parseAddress } from './address.ts'
+import { areMachineNames, machineChoice } from './served-machines.ts'
 
 /** What `serve` and `worker` can be told, as a file of JSON says it. Every key is documented in docs/guides/cli.md. */
 const schema = z.strictObject({
   folder: z.string().min(1),
-  store: z.string().min(1),
+  store: z.string().transform(read((text: string) => storeText(text))),
+  connections: z.int().min(1).max(1_000),
+  migrate: z.boolean(),
   listen: z.union([z.string(), z.number()]).transform(read(parseAddress)),
   names: z.array(z.string().min(1).max(253)).max(100),
   machines: z.array(z.string().min(1)).max(100),
@@ -35,6 +39,12 @@ export type SomeSettings = z.output<typeof someSettings>
 export type GivenSettings = z.input<typeof someSettings>
 
 export interface Settings extends FamilySources {
+  /** Connections for the work itself, where the store is on a server. Null: as the store has it. */
+  readonly connections: number | null
+  /** False: whoever starts does not change the tables. */
+  readonly migrate: boolean
+  /** Names of the machines that are served; none: all that are known. */
+  readonly serves: readonly string[]
   readonly listen: Address
   /** Names besides those that it listens on under which it may be called. */
   readonly names: readonly string[]
@@ -58,16 +68,19 @@ function read<In, Out>(parse: (given: In) => Out): (given: In, context: z.core.$
 
 /** Lists have commas. What Sluice does not know is left alone: platforms name variables after their services as they like. */
 const list = (text: string): readonly string[] => text.split(',').map((part) => part.trim())
+const truth = (text: string): unknown => (text === 'true' ? true : text === 'false' ? false : text)
 const variables: Readonly<Record<string, readonly [key: keyof GivenSettings, read: (text: string) => unknown]>> = {
   SLUICE_FOLDER: ['folder', String],
   SLUICE_STORE: ['store', String],
+  SLUICE_CONNECTIONS: ['connections', Number],
+  SLUICE_MIGRATE: ['migrate', truth],
   SLUICE_LISTEN: ['listen', String],
   SLUICE_NAMES: ['names', list],
   SLUICE_MACHINES: ['machines', list],
   SLUICE_JOBS: ['jobs', list],
   SLUICE_ALLOW: ['allow', list],
   SLUICE_ALLOW_PORT: ['allowPort', (text) => list(text).map(Number)],
-  SLUICE_TEXT_INDEX: ['textIndex', (text) => (text === 'true' ? true : text === 'false' ? false : text)],
+  SLUICE_TEXT_INDEX: ['textIndex', truth],
   SLUICE_MAX_SIZE: ['maxSize', String],
   SLUICE_WORKER_NAME: ['name', String],
   SLUICE_ROLES: ['roles', list],
@@ -91,11 +104,15 @@ export function settingsOf(given: GivenSettings, environment: Environment, confi
     throw new SluiceError('invalid', `The settings do not fit: ${faults.join('; ')}.`, { faults })
   }
   const all: SomeSettings = { ...config, ...fromEnvironment, ...options }
+  const { modules, names: serves } = machineChoice(all.machines ?? [])
   return {
     layout: layoutOf(all.folder, all.store),
+    connections: all.connections ?? null,
+    migrate: all.migrate ?? true,
+    serves,
     listen: all.listen ?? addressDefault,
     names: all.names ?? [],
-    machines: all.machines ?? [],
+    machines: modules,
     jobs: all.jobs ?? [],
     allow: all.allow ?? [],
     allowPort: all.allowPort ?? [],
@@ -126,8 +143,10 @@ function configIn(file: string, faults: string[]): SomeSettings {
   return {
     ...config,
     ...(config.folder === undefined ? {} : { folder: here(config.folder) }),
-    ...(config.store === undefined ? {} : { store: here(config.store) }),
-    ...(config.machines === undefined ? {} : { machines: config.machines.map(here) }),
+    ...(config.store === undefined ? {} : { store: storeText(config.store, here) }),
+    ...(config.machines === undefined
+      ? {}
+      : { machines: config.machines.map((text) => (areMachineNames(text) ? text : here(text))) }),
     ...(config.jobs === undefined ? {} : { jobs: config.jobs.map(here) }),
   }
 }

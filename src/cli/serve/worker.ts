@@ -1,8 +1,9 @@
 import type { Host } from '../host.ts'
 import { Interrupt } from '../interrupt.ts'
-import { plain, table } from '../text.ts'
+import { shownStore } from '../store-address.ts'
+import { table } from '../text.ts'
 import { type GivenSettings, settingsOf } from './settings.ts'
-import { openWorks } from './works.ts'
+import { openWorks, placeRows } from './works.ts'
 
 export interface WorkerOptions extends Omit<GivenSettings, 'listen' | 'names' | 'http'> {
   readonly config?: string
@@ -21,10 +22,11 @@ export async function worker({ config, json, ...given }: WorkerOptions, host: Ho
   try {
     const works = await openWorks(settings)
     try {
-      const { machines, jobs } = works.families
-      const { store } = settings.layout
+      const { jobs } = works.families
+      const { machines } = works
+      const store = shownStore(settings.layout.store)
       const rows = [
-        ['store', plain(store, 200)],
+        ...placeRows(settings.layout),
         ['machines', machines.join(', ')],
         ['jobs', jobs.join(', ') || 'none'],
       ]

@@ -1,36 +1,56 @@
 import { mkdirSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { type Logger, pino } from 'pino'
 import type { Control } from '../../control.ts'
 import { Engine } from '../../engine/engine.ts'
-import { sqliteStore } from '../../store/sqlite/index.ts'
 import { type OpenFamilies, openFamilies } from '../family/families.ts'
+import type { Layout } from '../family/layout.ts'
+import { migrationOf, refuseOlder } from '../migration.ts'
+import { openStore } from '../open-store.ts'
+import { shownStore, storeFile } from '../store-address.ts'
+import { plain } from '../text.ts'
 import { versionOfPackage } from '../version.ts'
+import { servedMachines, serving } from './served-machines.ts'
 import type { Settings } from './settings.ts'
 
 /** An engine at work on a store, with all its families. */
 export interface Works {
   readonly control: Control
   readonly families: OpenFamilies
+  /** `name@version` of what it works on. */
+  readonly machines: readonly string[]
   readonly log: Logger
   readonly version: string
   stop(): Promise<void>
+}
+
+/** Where the store is; and where the families' files are, if that is not the same place. */
+export function placeRows({ store, upload }: Layout, about = ''): readonly (readonly [string, string])[] {
+  const rows = [['store', `${plain(shownStore(store), 200)}${about}`]] as const
+  return storeFile(store) === null ? [...rows, ['folder', plain(dirname(resolve(upload)), 200)]] : rows
 }
 
 export async function openWorks(settings: Settings): Promise<Works> {
   const { layout, name, roles } = settings
   // Results are on standard output, so logs are on the error stream.
   const log = pino({ level: settings.log }, pino.destination({ fd: 2, sync: true }))
-  mkdirSync(dirname(layout.store), { recursive: true })
+  const file = storeFile(layout.store)
+  if (!settings.migrate) refuseOlder(layout.store, await migrationOf(layout.store))
+  if (file !== null) mkdirSync(dirname(file), { recursive: true })
   const families = await openFamilies(settings)
   try {
-    const store = await sqliteStore({ file: layout.store })
+    const { implementations } = families
+    const served = servedMachines(
+      settings.serves,
+      implementations.map(({ machine }) => machine),
+    )
+    const store = await openStore(layout.store, { connections: settings.connections })
     try {
       const version = versionOfPackage()
       const engine = new Engine({
-        store,
-        implementations: families.implementations,
+        store: served === null ? store : serving(store, served),
+        implementations,
         log,
         host: hostname(),
         pid: process.pid,
@@ -47,7 +67,8 @@ export async function openWorks(settings: Settings): Promise<Works> {
           await families.stop()
         }
       }
-      return { control: engine.control, families, log, version, stop }
+      const machines = served === null ? families.machines : [...served]
+      return { control: engine.control, families, machines, log, version, stop }
     } catch (error) {
       await store.close()
       throw error

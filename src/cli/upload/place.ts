@@ -3,7 +3,7 @@ import { systemClock } from '../../clock.ts'
 import type { Control } from '../../control.ts'
 import type { Environment } from '../host.ts'
 import { type Held, holdToLook, holdToWork, type Place, refuseMissing } from '../place.ts'
-import { remoteClient, remotePlace } from '../remote-place.ts'
+import { localPlace, remoteClient, remotePlace } from '../remote-place.ts'
 import { placeDefault } from './defaults.ts'
 import { remoteUpload } from './remote-upload.ts'
 
@@ -26,8 +26,9 @@ export async function openToWork(
 ): Promise<Opened> {
   const server = remotePlace(place, placeDefault, environment)
   if (server !== null) return remoteOpened(server, place, environment)
-  const upload = await openUpload({ ...options, folder: place.folder })
-  return opened(upload, () => holdToWork(place, upload.implementations))
+  const here = localPlace(place, placeDefault, environment)
+  const upload = await openUpload({ ...options, folder: here.folder })
+  return opened(upload, () => holdToWork(here, upload.implementations))
 }
 
 /** Without one: looking at a batch must not set it going. */
@@ -38,9 +39,10 @@ export async function openToLook(
 ): Promise<Opened> {
   const server = remotePlace(place, placeDefault, environment)
   if (server !== null) return remoteOpened(server, place, environment)
-  refuseMissing(place, 'run an upload')
-  const upload = await openUpload({ ...options, folder: place.folder })
-  return opened(upload, () => holdToLook(place, upload.implementations))
+  const here = localPlace(place, placeDefault, environment)
+  await refuseMissing(here, 'run an upload')
+  const upload = await openUpload({ ...options, folder: here.folder })
+  return opened(upload, () => holdToLook(here, upload.implementations))
 }
 
 /** Asked over a network, a batch is looked at less often. */

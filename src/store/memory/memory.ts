@@ -32,6 +32,8 @@ export class Memory {
   readonly tombstones = new Map<EntityId, Tombstone>()
   /** Roots that are being purged: nothing of their trees is claimed or committed any more. */
   readonly purging = new Set<EntityId>()
+  /** States that staged children watch, by source and lane. */
+  readonly stagedWatches = new Map<EntityId, Map<string, readonly string[]>>()
   readonly #clock: Clock
   readonly #machines = new Map<string, MachineRow>()
   readonly #labels = new Map<string, { readonly version: number; readonly names: readonly string[] }>()
@@ -136,8 +138,8 @@ export class Memory {
   }
 
   /** The entity is seen and counted from now on. */
-  publish(row: Row, now: number): void {
-    const lane = this.lanes.makeFor(row.entity, row.watches, now)
+  publish(row: Row, now: number, watches: readonly string[] = row.watches): void {
+    const lane = this.lanes.makeFor(row.entity, watches, now)
     row.lane = lane
     this.replace(row, { reason: this.lanes.reasonIn(lane, row.entity.reason) }, now)
     this.lanes.count(lane, null, row.entity, now)
@@ -163,6 +165,7 @@ export class Memory {
     this.waiting.take(row)
     this.lanes.remove(id)
     this.rows.remove(row)
+    this.stagedWatches.delete(id)
     this.history.forget(id)
     // A purged root's key stays taken, so that the same submission is never run twice.
     if (this.pools.giveAllBut(parent === null && key !== null ? keyPool(key) : null, id)) this.hint('work')

@@ -41,17 +41,33 @@ export function spawn(memory: Memory, move: Move, now: number): void {
     if (existing) memory.remove(existing)
     const row = memory.bear(birth, move.id, now)
     if (move.staging !== 'stage') memory.publish(row, now)
+    else noteWatches(memory, row)
   }
   if (move.staging === 'publish') publishStaged(memory, move, now)
 }
 
 function publishStaged(memory: Memory, move: Move, now: number): void {
+  const watches = memory.stagedWatches.get(move.id)
+  memory.stagedWatches.delete(move.id)
   for (const row of memory.rows.spawned(move.id)) {
     if (row.lane) continue
     // An earlier, crashed attempt went further than the one that ended: its surplus never was.
     if ((row.entity.ordinal ?? 0) >= move.spawned) memory.remove(row)
-    else memory.publish(row, now)
+    else memory.publish(row, now, watches?.get(laneKey(row)))
   }
+}
+
+/** A watch that was staged stays, even if whoever brought it is staged anew without: its parent looks once too often, never too seldom. */
+function noteWatches(memory: Memory, row: Row): void {
+  const source = row.entity.source
+  if (source === null || row.watches.length === 0) return
+  const noted = memory.stagedWatches.get(source) ?? new Map<string, readonly string[]>()
+  memory.stagedWatches.set(source, noted)
+  noted.set(laneKey(row), [...new Set([...(noted.get(laneKey(row)) ?? []), ...row.watches])])
+}
+
+function laneKey({ entity }: Row): string {
+  return `${entity.parent}/${entity.lane}`
 }
 
 /** Its source ran again, and it had ended badly: it begins anew, with what the source says of it now. */

@@ -19,9 +19,11 @@ import { type Chunked, type ChunkedOptions, openChunked, type StartOptions } fro
 import type { JobDefinition } from '../job-definition.ts'
 import type { ChunkView, JobView } from '../job-view.ts'
 import type { Sink } from '../step.ts'
+import { durableStore, isPostgres } from './durable-store.ts'
 
-export const storeKinds = ['sqlite', 'memory'] as const
-export type StoreKind = (typeof storeKinds)[number]
+export type StoreKind = 'sqlite' | 'memory' | 'postgres'
+/** What is told once for each store. On PostgreSQL, where everything else is told again, there is but one. */
+export const storeKinds: readonly StoreKind[] = isPostgres ? ['postgres'] : ['sqlite', 'memory']
 
 export interface StageOptions extends Pick<ChunkedOptions, 'limits'> {
   readonly engineLimits?: Partial<Limits>
@@ -58,7 +60,8 @@ export class Stage implements AsyncDisposable {
     const folder = await newFolder()
     const { limits = {}, engineLimits = {} } = options
     const chunked = openChunked({ definitions, folder, limits })
-    const store = kind === 'memory' ? memoryStore() : join(folder, 'sluice.db')
+    const store =
+      kind === 'memory' && !isPostgres ? memoryStore() : durableStore(join(folder, 'sluice.db'), engineLimits)
     const warnings: string[] = []
     const log = pino({ level: 'warn' }, { write: (line) => warnings.push(line) })
     const sluice: Sluice = await openSluice({
@@ -67,7 +70,10 @@ export class Stage implements AsyncDisposable {
       limits: engineLimits,
       log,
     })
-    return new Stage({ chunked, control: sluice, folder, warnings }, () => sluice.stop())
+    return new Stage({ chunked, control: sluice, folder, warnings }, async () => {
+      await sluice.stop()
+      await store.close()
+    })
   }
 
   /** Time, crashes and the number of engines are the test's own. */

@@ -8,9 +8,11 @@ import { memoryStore } from 'sluice/memory'
 import type { UploadBatchView } from '../batch-view.ts'
 import type { ItemData } from '../item-data.ts'
 import { openUpload, type Received, type Reception, type Upload, type UploadOptions } from '../upload.ts'
+import { durableStore, isPostgres } from './durable-store.ts'
 
-export const storeKinds = ['sqlite', 'memory'] as const
-export type StoreKind = (typeof storeKinds)[number]
+export type StoreKind = 'sqlite' | 'memory' | 'postgres'
+/** What is told once for each store. On PostgreSQL, where everything else is told again, there is but one. */
+export const storeKinds: readonly StoreKind[] = isPostgres ? ['postgres'] : ['sqlite', 'memory']
 
 export type StageItem = ItemData & { readonly id: number; readonly state: string; readonly why: string | null }
 
@@ -50,11 +52,14 @@ export class Stage implements AsyncDisposable {
   static async open(kind: StoreKind, { wrap = (bound) => bound, ...options }: StageOptions = {}): Promise<Stage> {
     const folder = await newFolder()
     const upload = await openUpload({ folder, ...options })
-    const store = kind === 'memory' ? memoryStore() : join(folder, 'sluice.db')
+    const store = kind === 'memory' && !isPostgres ? memoryStore() : durableStore(join(folder, 'sluice.db'))
     const lines: LogLine[] = []
     const log = pino({ level: 'debug' }, { write: (line) => lines.push(JSON.parse(line) as LogLine) })
     const sluice: Sluice = await openSluice({ store, implementations: wrap(upload.implementations), log })
-    return new Stage({ folder, upload, control: sluice, lines }, () => sluice.stop())
+    return new Stage({ folder, upload, control: sluice, lines }, async () => {
+      await sluice.stop()
+      await store.close()
+    })
   }
 
   /** Time and engines are the test's own. */

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { openSluice } from 'sluice'
 import { openChunked } from 'sluice/chunked'
+import { durableStore } from '../../../test/durable-store.ts'
 import { fhirJobs } from '../fhir-jobs.ts'
 
 /** Works on one import, whoever began it, and is killed when so many groups are stored. Says what the job came to. */
@@ -19,11 +20,13 @@ desk.import = async (group) => {
   return answer
 }
 const chunked = openChunked({ definitions: jobs.definitions })
+// What a dead process held is taken over soon; but a machine with much to do must not make a living one look dead.
+const engineLimits = { leaseMs: 4_000, renewMs: 300, pollMs: 50 }
+const store = durableStore(join(folder, 'sluice.db'), engineLimits)
 const sluice = await openSluice({
-  store: join(folder, 'sluice.db'),
+  store,
   implementations: chunked.implementations,
-  // What a dead process held is taken over soon; but a machine with much to do must not make a living one look dead.
-  limits: { leaseMs: 4_000, renewMs: 300, pollMs: 50 },
+  limits: engineLimits,
   log: pino({ level: 'silent' }),
 })
 const { id } = await chunked.start(sluice, 'fhir-import', { inputs: [{ folder: input }] }, { key: 'one' })
@@ -31,5 +34,6 @@ await sluice.settled(id)
 const view = await chunked.job(sluice, id)
 const drift = await sluice.check([id, null])
 await sluice.stop()
+await store.close()
 await jobs.stop()
 process.stdout.write(JSON.stringify({ state: view.state, error: view.errorMessage, report: view.report, drift }))

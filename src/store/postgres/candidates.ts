@@ -1,0 +1,118 @@
+import type { Row, Session } from './database.ts'
+import type { Line } from './line.ts'
+import { type EntityRow, standingColumns, standingRowOf } from './row.ts'
+
+/** A row that stands in a line, locked, with the length of its data. */
+export interface Candidate<Tag> {
+  readonly row: EntityRow
+  readonly bytes: number
+  readonly line: Line
+  readonly tag: Tag
+}
+
+interface Reader<Tag> {
+  readonly line: Line
+  readonly tag: Tag
+  readonly rows: Candidate<Tag>[]
+  position: number
+  /** Where the next read goes on. */
+  rank: number
+  id: number
+  chunk: number
+  isEnded: boolean
+}
+
+/** Rows of the first read when many lines are merged; it doubles from read to read. */
+const chunkMin = 8
+
+/** What others have locked is passed by: they are about to take it. */
+const read = `SELECT l.number, c.* FROM unnest($1::int4[], $2::int4[], $3::float8[], $4::int8[], $5::int8[]) AS l (number, line, rank, id, most)
+  CROSS JOIN LATERAL (
+    SELECT ${standingColumns} FROM entity_hot e
+    WHERE e.line = l.line AND e.rank IS NOT NULL AND e.owner IS NULL AND (e.rank, e.id) > (l.rank, l.id)
+    ORDER BY e.rank, e.id LIMIT l.most FOR UPDATE SKIP LOCKED) c`
+
+/** Several lines as one, in the order of (rank, id), read in chunks. */
+export class Candidates<Tag> {
+  readonly #session: Session
+  #readers: Reader<Tag>[]
+  /** Lines in which nobody stands. */
+  readonly empty: Line[] = []
+
+  constructor(session: Session, lines: readonly { readonly line: Line; readonly tag: Tag }[], limit: number) {
+    this.#session = session
+    const chunk = lines.length <= 2 ? limit : Math.max(chunkMin, Math.ceil((limit * 2) / lines.length))
+    this.#readers = lines.map(({ line, tag }) => ({
+      ...{ line, tag, rows: [], position: 0, chunk: Math.min(chunk, limit), isEnded: false },
+      rank: Number.NEGATIVE_INFINITY,
+      id: 0,
+    }))
+  }
+
+  /** All that is read and not taken yet: what is known of them can be asked for at once. */
+  *ahead(): Iterable<Candidate<Tag>> {
+    for (const { rows, position } of this.#readers) yield* rows.slice(position)
+  }
+
+  /** True: more was read. */
+  async refill(): Promise<boolean> {
+    const dry = this.#readers.filter((reader) => !reader.isEnded && reader.position >= reader.rows.length)
+    if (dry.length === 0) return false
+    const found = await this.#session.all(read, [
+      dry.map((_, index) => index),
+      dry.map(({ line }) => line.id),
+      dry.map(({ rank }) => rank),
+      dry.map(({ id }) => id),
+      dry.map(({ chunk }) => chunk),
+    ])
+    for (const [index, reader] of dry.entries()) this.#fill(reader, index, found)
+    return true
+  }
+
+  #fill(reader: Reader<Tag>, index: number, found: readonly Row[]): void {
+    const rows: Candidate<Tag>[] = []
+    for (const values of found) {
+      if (values[0] !== index) continue
+      const row = standingRowOf(values, reader.line)
+      rows.push({ row, bytes: values[21] as number, line: reader.line, tag: reader.tag })
+    }
+    rows.sort((one, other) => (isBefore(one.row, other.row) ? -1 : 1))
+    if (rows.length === 0 && reader.rank === Number.NEGATIVE_INFINITY) this.empty.push(reader.line)
+    reader.isEnded = rows.length < reader.chunk
+    reader.rows.splice(0, reader.rows.length, ...rows)
+    reader.position = 0
+    reader.chunk *= 2
+    const last = rows.at(-1)
+    if (last) [reader.rank, reader.id] = [last.row.rank!, last.row.id]
+  }
+
+  /** The first of all, or null if a line must be read further before that is known, or if there is none. */
+  next(): Candidate<Tag> | null {
+    let first: Reader<Tag> | null = null
+    for (const reader of this.#readers) {
+      const candidate = reader.rows[reader.position]
+      if (!candidate) {
+        if (!reader.isEnded) return null
+        continue
+      }
+      if (!first || isBefore(candidate.row, first.rows[first.position]!.row)) first = reader
+    }
+    if (!first) return null
+    first.position += 1
+    return first.rows[first.position - 1]!
+  }
+
+  /** Lines with this tag are read no further. */
+  end(tag: Tag): void {
+    this.#readers = this.#readers.filter((reader) => reader.tag !== tag)
+  }
+
+  endLine(line: Line): void {
+    this.#readers = this.#readers.filter((reader) => reader.line !== line)
+  }
+}
+
+function isBefore(one: EntityRow, other: EntityRow): boolean {
+  const [rank, otherRank] = [one.rank ?? 0, other.rank ?? 0]
+  return rank < otherRank || (rank === otherRank && one.id < other.id)
+}

@@ -1,0 +1,333 @@
+import type { Entity, EntityId } from '../../entity.ts'
+import { SluiceError } from '../../errors.ts'
+import { refusalOfPath } from '../../refusal.ts'
+import type { ClaimRequest, ClaimResult, ClaimRun, Signal } from '../../store.ts'
+import { suspectGroup } from '../../suspicion.ts'
+import type { Row, Session } from './database.ts'
+import type { Desk } from './desk.ts'
+import type { Facts } from './facts.ts'
+import { letsThrough } from './lane-row.ts'
+import { decided, Ledger } from './ledger.ts'
+import { type Line, lineColumns, lineOf, newLine, runKey } from './line.ts'
+import { note } from './operation.ts'
+import { edgeOf, place } from './placing.ts'
+import { entityOf, plans, rowColumnsWithoutData, rowOf, sharesOf, textOfShares, waits } from './row.ts'
+import { type Aside, labelPool, type Pick, Selection, type Served } from './selection.ts'
+import { Stock } from './stock.ts'
+
+/** Waits whose time has come that are put into their lines at once. */
+const ripenMax = 1_000
+/** After so many claims it is asked whether old ones, whose leases others may have ended, have come to an end. */
+const tidyEvery = 64
+/** The newest of them may well be running. */
+const youngMax = 8
+const noIds = { entities: [], stagings: [] } as const
+
+export function checkClaim(request: ClaimRequest): void {
+  for (const { hops, machine, state } of request.runs) {
+    const from = hops[0]?.from ?? state
+    const refusal = from === state ? refusalOfPath(hops, hops.at(-1)?.to ?? state) : `The path begins in ${from}.`
+    if (refusal)
+      throw new SluiceError('invalid', `A claim of ${machine} in ${state} is malformed: ${refusal}`, { machine, state })
+  }
+}
+
+export async function claim(desk: Desk, request: ClaimRequest): Promise<ClaimResult> {
+  checkClaim(request)
+  for (;;) {
+    const attempt = await attemptOf(desk, request)
+    if (attempt.isRipe) {
+      await ripen(desk)
+      continue
+    }
+    if (attempt.claimed) desk.leases.begun(request.worker, attempt.number, attempt.claimed)
+    if (attempt.hints) desk.tell(attempt.hints)
+    if (attempt.empty.length > 0) await rest(desk, attempt.empty)
+    if (attempt.claimed && attempt.number % tidyEvery === 0) await tidy(desk, request.worker)
+    if (!attempt.again) return attempt.result
+  }
+}
+
+interface Attempt {
+  readonly result: ClaimResult
+  readonly claimed: readonly EntityId[] | null
+  readonly number: number
+  readonly hints: Signal | null
+  readonly empty: readonly Line[]
+  /** Nothing was found, but so many rows were put aside that more may stand behind them. */
+  readonly again: boolean
+  /** Somebody's time has come: they are put into their lines first. */
+  readonly isRipe: boolean
+}
+
+const nothing: ClaimResult = { entities: [], suspects: false }
+
+async function attemptOf(desk: Desk, request: ClaimRequest): Promise<Attempt> {
+  const number = desk.nextClaim()
+  return desk.write(async (session, facts) => {
+    const served = servedOf(desk, request.runs)
+    const [worker, ripe, lines] = await Promise.all([
+      session.one('SELECT identity FROM worker WHERE id = $1 AND expires_at > $2 FOR KEY SHARE', [
+        request.worker,
+        facts.now,
+      ]),
+      session.one(`SELECT 1 FROM entity_hot WHERE plan = ${plans.run} AND at <= $1 LIMIT 1`, [facts.now]),
+      linesOf(session, served),
+    ])
+    if (!worker) throw leaseLost(request.worker)
+    if (ripe) return { result: nothing, claimed: null, number, hints: null, empty: [], again: true, isRipe: true }
+    const stock = new Stock(session, desk.dictionary)
+    const selection = new Selection(desk, session, facts, stock, request, served, lines)
+    const { picks, suspects } = await choose(session, request, selection)
+    const { name } = JSON.parse(worker[0] as string) as { readonly name: string }
+    const { ledger, result: units } = await decided(
+      stock,
+      () => new Ledger(desk, facts, stock, noIds),
+      (ledger) => {
+        const units = new Map<EntityId, string | null>()
+        for (const aside of selection.asides) putAside(ledger, aside)
+        for (const pick of picks) lease(ledger, pick, units)
+        return units
+      },
+    )
+    const data = write(desk, session, request.worker, number, picks, facts, name)
+    if (units.size > 0) {
+      session.send(
+        'UPDATE entity_hot SET shares = u.shares FROM unnest($1::int8[], $2::text[]) AS u (id, shares) WHERE entity_hot.id = u.id',
+        [[...units.keys()], [...units.values()]],
+      )
+    }
+    ledger.flush(session)
+    if (!ledger.changes.isEmpty) note(session, ledger.changes.text(), facts.now)
+    const texts = new Map((await data).map(([id, text]) => [id as number, text as string]))
+    const entities = picks.map(({ row }): Entity => {
+      const lane = selection.laneOf(row)
+      return entityOf({ ...row, data: texts.get(row.id) ?? '' }, lane, desk.dictionary)
+    })
+    return {
+      ...{ result: { entities, suspects }, number, isRipe: false, hints: ledger.hints(), empty: selection.empty },
+      claimed: picks.length > 0 ? picks.map(({ row }) => row.id) : null,
+      again: entities.length === 0 && selection.cut,
+    }
+  })
+}
+
+export function leaseLost(id: number): SluiceError {
+  return new SluiceError('lease_lost', `The lease of worker ${id} has run out. Drop what it holds and register anew.`, {
+    worker: id,
+  })
+}
+
+function servedOf({ dictionary }: Desk, runs: readonly ClaimRun[]): readonly Served[] {
+  const served = new Map<string, Served>()
+  for (const run of runs) {
+    const machine = dictionary.machine(run.machine, run.version).id
+    const edge = run.edge === null ? 0 : dictionary.word(run.edge)
+    const one: Served = { machine, state: dictionary.word(run.state), edge, run }
+    if (!served.has(runKey(one))) served.set(runKey(one), one)
+  }
+  return [...served.values()]
+}
+
+/** The lines that a claim must look at: those shared by all, and of the others what is neither shut nor idle. */
+async function linesOf(session: Session, served: readonly Served[]): Promise<readonly Line[]> {
+  const shared = served.flatMap((run) =>
+    [false, true].map((suspect) => newLine('shared', run, { suspect }, false).name),
+  )
+  const found = await session.all(
+    `SELECT ${lineColumns} FROM line WHERE name = ANY($1::text[])
+     UNION ALL SELECT own.* FROM unnest($2::int4[], $3::int4[], $4::int4[]) AS r (machine, state, edge)
+     CROSS JOIN LATERAL (SELECT ${lineColumns} FROM line
+       WHERE line.machine = r.machine AND line.state = r.state AND line.edge = r.edge AND NOT shut AND NOT idle AND kind <> 'shared') own`,
+    [shared, served.map(({ machine }) => machine), served.map(({ state }) => state), served.map(({ edge }) => edge)],
+  )
+  return found.map(lineOf)
+}
+
+async function choose(
+  session: Session,
+  request: ClaimRequest,
+  selection: Selection,
+): Promise<{ readonly picks: readonly Pick[]; readonly suspects: boolean }> {
+  if (!selection.hasSuspectLines) return { picks: await selection.ordinary(), suspects: false }
+  const [lead] = await selection.suspects(1)
+  if (!lead) return { picks: await selection.ordinary(), suspects: false }
+  if (await holdsSuspect(session, request.worker)) return { picks: await selection.ordinary(), suspects: true }
+  // Only suspects of one run: whatever happens to the worker now, it happened to this group.
+  const picks = await selection.suspects(suspectGroup(lead.row.suspect), lead.served)
+  const rest = await selection.suspects(1, null, new Set(picks.map(({ row }) => row.id)))
+  for (const { row } of picks) row.suspect = picks.length
+  return { picks, suspects: rest.length > 0 }
+}
+
+async function holdsSuspect(session: Session, worker: number): Promise<boolean> {
+  const found = await session.one(
+    `SELECT 1 FROM claimed CROSS JOIN LATERAL unnest(ids) AS held (id) JOIN entity_hot ON entity_hot.id = held.id
+     WHERE worker = $1 AND owner = $1 AND suspect > 0 LIMIT 1`,
+    [worker],
+  )
+  return found !== null
+}
+
+function putAside(ledger: Ledger, aside: Aside): void {
+  const row = ledger.row(aside.row.id)!
+  const suspect = row.suspect > 0
+  const { lines } = ledger
+  const { served } = aside
+  switch (aside.kind) {
+    case 'lane': {
+      // Under its lock the lane may say otherwise: then the row stands where it stood.
+      const { id, lane } = ledger.lanes.byId(row.lane)
+      const gated = row.wait === waits.gatedRun
+      if (letsThrough(lane, gated)) {
+        ledger.hint('work')
+        return
+      }
+      row.line = lines.enter(lines.ofLane(served, id, lane, gated, null, suspect))
+      break
+    }
+    case 'hold':
+      row.line = lines.enter(lines.ofHold(served, aside.hold, served.run.holdable, suspect))
+      break
+    case 'pool':
+      row.line = lines.enter(lines.ofPool(served, aside.pool, suspect))
+      break
+    case 'label':
+      row.line = lines.enter(lines.ofLabel(served, aside.pool, suspect))
+      break
+    default:
+      aside satisfies never
+  }
+  ledger.writing.change(row, null)
+}
+
+/** What the lease does beside the row itself: units of pools, and the counts of the lane where the claim takes hops. */
+function lease(ledger: Ledger, { row, served }: Pick, units: Map<EntityId, string | null>): void {
+  const { run } = served
+  const names: string[] = []
+  for (const pool of [run.pool, labelPool(row, run)]) {
+    // A share that the entity took for itself stays as it is.
+    if (!pool || ledger.pools.share(pool.name, row.id) !== null) continue
+    ledger.pools.take(pool.name, row.id, 1, pool.ceiling)
+    names.push(pool.name)
+  }
+  if (names.length > 0) units.set(row.id, textOfShares({ ...sharesOf(row), lease: names }))
+  if (run.hops.length === 0) return
+  const { lanes, dictionary } = ledger
+  // Both must be known before anything is written.
+  dictionary.path('claim', run.hops)
+  dictionary.word(run.hops.at(-1)!.to)
+  const before = ledger.figure(row)
+  lanes.count(lanes.byId(row.lane), before, { ...before, state: run.hops.at(-1)!.to })
+  ledger.changes.moved(row.id, row.seq + 1)
+}
+
+/** One statement per run, whatever their number. Returns the data of all. */
+async function write(
+  desk: Desk,
+  session: Session,
+  worker: number,
+  number: number,
+  picks: readonly Pick[],
+  { now }: Facts,
+  name: string,
+): Promise<readonly Row[]> {
+  const over = desk.leases.takeOver(worker)
+  if (over.length > 0)
+    session.send('DELETE FROM claimed WHERE worker = $1 AND number = ANY($2::int4[])', [worker, over])
+  if (picks.length === 0) return []
+  const ids = picks.map(({ row }) => row.id)
+  session.send('INSERT INTO claimed (worker, number, ids) VALUES ($1, $2, $3::int8[])', [worker, number, ids])
+  const answers = [...Map.groupBy(picks, ({ served }) => served)].map(([{ run }, group]) => {
+    const suspect = group[0]!.row.suspect
+    const leased = group.map(({ row }) => row.id)
+    if (run.hops.length === 0) return session.all(leaseSql, [leased, worker, suspect])
+    const state = desk.dictionary.word(run.hops.at(-1)!.to)
+    const rest = `,${now},${desk.dictionary.path('claim', run.hops)},${JSON.stringify([name])},null]\n`
+    return session.all(hopSql, [leased, worker, suspect, state, now, rest])
+  })
+  for (const { row, served } of picks) {
+    row.owner = worker
+    row.epoch += 1
+    row.attempts += 1
+    if (served.run.hops.length === 0) continue
+    row.state = desk.dictionary.word(served.run.hops.at(-1)!.to)
+    row.seq += 1
+    row.changedAt = now
+    if (row.wait === waits.gatedRun) row.wait = waits.run
+  }
+  return (await Promise.all(answers)).flat()
+}
+
+const leaseSql = `UPDATE entity_hot SET owner = $2, epoch = epoch + 1, attempts = attempts + 1, suspect = $3
+  WHERE id = ANY($1::int8[]) RETURNING id, data`
+
+/** The hops that the claim itself takes are a move, with its history. Behind the gate nothing is gated any more. */
+const hopSql = `UPDATE entity_hot SET owner = $2, epoch = epoch + 1, attempts = attempts + 1, suspect = $3, state = $4, seq = seq + 1,
+  changed_at = $5, wait = CASE wait WHEN ${waits.gatedRun} THEN ${waits.run} ELSE wait END,
+  trail = trail || '[' || (seq + 1) || ',' || (epoch + 1) || ',' || generation || $6
+  WHERE id = ANY($1::int8[]) RETURNING id, data`
+
+/** Whoever's time has come stands in line from now on. */
+async function ripen(desk: Desk): Promise<void> {
+  await desk.write(async (session, facts) => {
+    const found = await session.all(
+      `SELECT ${rowColumnsWithoutData} FROM entity_hot WHERE plan = ${plans.run} AND at <= $1 ORDER BY at LIMIT ${ripenMax} FOR UPDATE`,
+      [facts.now],
+    )
+    const stock = new Stock(session, desk.dictionary)
+    const rows = found.map(rowOf)
+    for (const row of rows) stock.rows.set(row.id, row)
+    await stock.loadLanes({ ids: [...new Set(rows.map(({ lane }) => lane))] })
+    const { ledger } = await decided(
+      stock,
+      () => new Ledger(desk, facts, stock, noIds),
+      (ledger) => {
+        for (const { id } of rows) {
+          const row = ledger.row(id)!
+          place(ledger, row, ledger.lanes.byId(row.lane), edgeOf(ledger, row))
+          ledger.writing.change(row, null)
+        }
+      },
+    )
+    ledger.flush(session)
+  })
+}
+
+/** Claims pass by an empty line until somebody enters. Who is about to enter holds the lock that is asked for here. */
+async function rest(desk: Desk, empty: readonly Line[]): Promise<void> {
+  const lines = empty.filter(({ kind }) => kind !== 'shared')
+  if (lines.length === 0) return
+  await desk.database.write(async (session) => {
+    const lanes = lines.flatMap(({ lane }) => lane ?? [])
+    const locked = await session.all(
+      'SELECT id FROM lane WHERE id = ANY($1::int8[]) ORDER BY id FOR UPDATE SKIP LOCKED',
+      [lanes],
+    )
+    const own = new Set(locked.map(([id]) => id as number))
+    const wanted = lines.filter(({ lane }) => lane === null || own.has(lane)).map(({ id }) => id)
+    const free = await session.all(
+      'SELECT id FROM line WHERE id = ANY($1::int4[]) ORDER BY id FOR UPDATE SKIP LOCKED',
+      [wanted],
+    )
+    // Asked only now, under the locks: what stood there when they were taken is seen.
+    session.send(
+      `UPDATE line SET idle = true WHERE id = ANY($1::int4[])
+       AND NOT EXISTS (SELECT FROM entity_hot WHERE entity_hot.line = line.id AND rank IS NOT NULL AND owner IS NULL)`,
+      [free.map(([id]) => id as number)],
+    )
+  })
+}
+
+async function tidy(desk: Desk, worker: number): Promise<void> {
+  const old = desk.leases.lingering(worker).slice(0, -youngMax)
+  if (old.length === 0) return
+  const gone = await desk.database.single((session) =>
+    session.all(
+      `DELETE FROM claimed WHERE worker = $1 AND number = ANY($2::int4[]) AND NOT EXISTS (
+         SELECT FROM unnest(ids) AS held (id) JOIN entity_hot ON entity_hot.id = held.id WHERE owner = $1) RETURNING number`,
+      [worker, old],
+    ),
+  )
+  desk.leases.forget(worker, new Set(gone.map(([number]) => number as number)))
+}

@@ -1,0 +1,282 @@
+import pg from 'pg'
+import type { Clock } from '../../clock.ts'
+import { SluiceError } from '../../errors.ts'
+import { explained, isConflict, isStaleStatement } from './fault.ts'
+
+export type Value = string | number | boolean | null | readonly (string | number | boolean | null)[]
+export type Row = readonly unknown[]
+
+/** A transaction that lost against others is done again so often. */
+const attemptsMax = 20
+/** Nobody waits longer for a connection of his own, or for one to be made. */
+const connectMs = 10_000
+
+/** Numbers come as numbers: ids and times stay below 2^53. */
+const types = {
+  getTypeParser(oid: number, format?: 'text' | 'binary') {
+    if (oid === 20 || oid === 23 || oid === 21) return Number
+    return pg.types.getTypeParser(oid, format as 'text')
+  },
+}
+
+/** Statements are prepared once per connection; the text is their name. */
+const names = new Map<string, string>()
+
+function nameOf(sql: string): string {
+  let name = names.get(sql)
+  if (name === undefined) {
+    name = `s${names.size}`
+    names.set(sql, name)
+  }
+  return name
+}
+
+/** What a connection is asked, one after another, without waiting for the answers in between. */
+export class Session {
+  readonly #client: pg.ClientBase
+  readonly #noteWritten: (rows: number) => void
+  readonly #sent: Promise<unknown>[] = []
+  #fault: unknown = null
+
+  constructor(client: pg.ClientBase, noteWritten: (rows: number) => void) {
+    this.#client = client
+    this.#noteWritten = noteWritten
+  }
+
+  /** Rows as arrays. Sent at once; other statements may be sent before the answer is there. */
+  all(sql: string, values: readonly Value[] = []): Promise<readonly Row[]> {
+    return this.#query(sql, values).then(({ rows }) => rows)
+  }
+
+  async one(sql: string, values: readonly Value[] = []): Promise<Row | null> {
+    return (await this.all(sql, values))[0] ?? null
+  }
+
+  /** Nobody asks for its answer; if it fails, the whole transaction does. */
+  send(sql: string, values: readonly Value[] = []): void {
+    this.#sent.push(this.#query(sql, values))
+  }
+
+  /** Statements whose text is used once: not prepared. */
+  exec(sql: string): Promise<pg.QueryArrayResult> {
+    return this.#watch(this.#client.query({ text: sql, rowMode: 'array' }))
+  }
+
+  /** The first thing that went wrong, once all that was sent has been answered. */
+  async settle(): Promise<void> {
+    await Promise.allSettled(this.#sent)
+    this.#sent.length = 0
+    if (this.#fault !== null) throw this.#fault
+  }
+
+  #query(sql: string, values: readonly Value[]): Promise<pg.QueryArrayResult> {
+    const answer = this.#client.query({
+      name: nameOf(sql),
+      text: sql,
+      values: values as unknown[],
+      rowMode: 'array',
+    })
+    return this.#watch(answer)
+  }
+
+  #watch(answer: Promise<pg.QueryArrayResult>): Promise<pg.QueryArrayResult> {
+    const watched = answer.then(
+      (result) => {
+        if (result.command !== 'SELECT' && result.rowCount) this.#noteWritten(result.rowCount)
+        return result
+      },
+      (error) => {
+        this.#fault ??= error
+        throw error
+      },
+    )
+    // Whoever sent it may have given up already: then the transaction tells of it.
+    watched.catch(() => {})
+    return watched
+  }
+}
+
+/** The connections of one store, and the transactions on them. */
+export class Database {
+  readonly where: string
+  readonly #pool: pg.Pool
+  readonly #config: pg.ClientConfig
+  readonly #settings: string
+  readonly #clock: Clock
+  #rowsWritten = 0
+  #isClosed = false
+
+  constructor(url: string, schema: string, connectionsMax: number, clock: Clock) {
+    this.#clock = clock
+    this.where = placeOf(url)
+    this.#config = configOf(url)
+    this.#settings = settingsOf(schema)
+    this.#pool = new pg.Pool({ ...this.#config, max: connectionsMax, idleTimeoutMillis: 30_000 })
+    this.#pool.on('connect', (client) => void client.query(this.#settings).catch(() => {}))
+    // An idle connection that is lost is no news: the next one is made when it is needed.
+    this.#pool.on('error', () => {})
+  }
+
+  rowsWritten(): number {
+    return this.#rowsWritten
+  }
+
+  /** One transaction, all or nothing. It may be run more than once: what it does outside of the database must not matter. */
+  write<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
+    return this.#retrying(() => this.#transaction('BEGIN', work))
+  }
+
+  /** All that it reads is of one moment. */
+  read<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
+    return this.#retrying(() => this.#transaction('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', work))
+  }
+
+  /** Statements that stand alone. */
+  single<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
+    return this.#retrying(() =>
+      this.#using(async (session) => {
+        const result = await work(session)
+        await session.settle()
+        return result
+      }),
+    )
+  }
+
+  /** A connection of its own, for whoever listens. */
+  async connect(): Promise<pg.Client> {
+    const client = new pg.Client(this.#config)
+    try {
+      await client.connect()
+      await client.query(this.#settings)
+    } catch (error) {
+      throw explained(error, this.where)
+    }
+    return client
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    await this.#pool.end()
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  async #transaction<Result>(begin: string, work: (session: Session) => Promise<Result>): Promise<Result> {
+    return this.#using(async (session) => {
+      void session.exec(begin)
+      const result = await work(session)
+      const end = session.exec('COMMIT')
+      await session.settle()
+      const { command } = await end
+      if (command !== 'COMMIT') throw new SluiceError('internal', 'The transaction was undone by the server.')
+      return result
+    })
+  }
+
+  async #using<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
+    if (this.#isClosed) throw new SluiceError('conflict', 'The store is closed.')
+    const client = await this.#pool.connect()
+    // Without a listener an error between two statements would end the process.
+    const ignore = () => {}
+    client.on('error', ignore)
+    const session = new Session(client, (rows) => {
+      this.#rowsWritten += rows
+    })
+    let isSound = false
+    try {
+      const result = await work(session)
+      isSound = true
+      return result
+    } catch (error) {
+      isSound = await isUndone(session)
+      throw error
+    } finally {
+      client.off('error', ignore)
+      client.release(!isSound)
+    }
+  }
+
+  async #retrying<Result>(attempt: () => Promise<Result>): Promise<Result> {
+    for (let attempts = 1; ; attempts += 1) {
+      try {
+        return await attempt()
+      } catch (error) {
+        const isWorthIt = isConflict(error) || isStaleStatement(error)
+        if (!isWorthIt || attempts >= attemptsMax) throw explained(error, this.where)
+        await new Promise<void>((resolve) => this.#clock.soon(resolve))
+      }
+    }
+  }
+}
+
+/** After an error the connection is used again only if the server confirms that nothing is left open. */
+async function isUndone(session: Session): Promise<boolean> {
+  try {
+    await session.settle().catch(() => {})
+    await session.exec('ROLLBACK')
+    return true
+  } catch {
+    return false
+  }
+}
+
+function configOf(url: string): pg.ClientConfig {
+  const config = {
+    connectionString: checkUrl(url),
+    pipeline: true,
+    types,
+    application_name: 'sluice',
+    connectionTimeoutMillis: connectMs,
+    keepAlive: true,
+  }
+  return config as pg.ClientConfig
+}
+
+/**
+ * Sent over every new connection before anything else; not with its greeting, which poolers do not pass on. Every statement of ours is
+ * meant to go by an index, row by row: the planner is kept from other ideas, which it has while a table is new or has just grown.
+ */
+function settingsOf(schema: string): string {
+  const settings = {
+    search_path: `${checkSchema(schema)}, pg_temp`,
+    ...{ client_encoding: "'UTF8'", timezone: "'UTC'", jit: 'off', plan_cache_mode: 'force_generic_plan' },
+    ...{ enable_seqscan: 'off', enable_bitmapscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off' },
+  }
+  return Object.entries(settings)
+    .map(([name, value]) => `SET ${name} = ${value}`)
+    .join('; ')
+}
+
+export function checkSchema(schema: string): string {
+  if (/^[a-z_][a-z0-9_]{0,62}$/.test(schema) && !schema.startsWith('pg_')) return schema
+  throw new SluiceError(
+    'invalid',
+    `The schema must be named in small letters, digits and _, beginning with a letter; it was ${JSON.stringify(schema)}.`,
+    { schema },
+  )
+}
+
+function checkUrl(url: string): string {
+  const isKnown = /^postgres(ql)?:\/\//.test(url)
+  if (isKnown && URL.canParse(url)) {
+    const address = new URL(url)
+    // Ours, not the driver's.
+    address.searchParams.delete('schema')
+    return address.href
+  }
+  throw new SluiceError(
+    'invalid',
+    'The address of PostgreSQL must be like postgres://user:password@host:5432/database.',
+    { given: isKnown ? placeOf(url) : 'something else' },
+  )
+}
+
+/** The address without what is secret in it. */
+export function placeOf(url: string): string {
+  if (!URL.canParse(url)) return '(an address that cannot be read)'
+  const { hostname, port, pathname } = new URL(url)
+  return `${hostname || 'localhost'}:${port || 5432}${pathname}`
+}

@@ -1,0 +1,76 @@
+import type { Clock } from '../../clock.ts'
+import type { Limits } from '../../limits.ts'
+import type { Signal } from '../../store.ts'
+import type { Database, Session } from './database.ts'
+import { Dictionary } from './dictionary.ts'
+import { type Facts, factsOf } from './facts.ts'
+import { LeaseBook } from './lease-book.ts'
+import { SharedLines, UnknownLine } from './shared-lines.ts'
+
+/** What one store handle has at hand: its connections, the names it knows, its time. */
+export class Desk {
+  readonly database: Database
+  readonly dictionary: Dictionary
+  readonly sharedLines: SharedLines
+  readonly leases = new LeaseBook()
+  readonly limits: Limits
+  readonly clock: Clock
+  readonly schema: string
+  /** Tells this process, and the others, where to look. */
+  readonly tell: (signal: Signal) => void
+  #aheadMs = 0
+  #latestTime = 0
+  #claims = 0
+
+  constructor(database: Database, schema: string, clock: Clock, limits: Limits, tell: (signal: Signal) => void) {
+    this.database = database
+    this.schema = schema
+    this.clock = clock
+    this.limits = limits
+    this.tell = tell
+    this.dictionary = new Dictionary(database)
+    this.sharedLines = new SharedLines(database)
+  }
+
+  time(latest = 0): number {
+    this.#latestTime = Math.max(this.#latestTime, latest, Math.round(this.clock.now() + this.#aheadMs))
+    return this.#latestTime
+  }
+
+  /** How far the server's clock is ahead of ours: all processes go by the server's. */
+  setAhead(aheadMs: number): void {
+    this.#aheadMs = aheadMs
+  }
+
+  /** Claims of one process are numbered, so that each has a row of its own. */
+  nextClaim(): number {
+    this.#claims += 1
+    return this.#claims
+  }
+
+  /** One transaction that begins with the facts. It may be run more than once. */
+  write<Result>(work: (session: Session, facts: Facts) => Promise<Result>): Promise<Result> {
+    return this.learning(() => this.database.write(async (session) => work(session, await this.facts(session))))
+  }
+
+  /** All that it reads is of one moment. */
+  read<Result>(work: (session: Session, facts: Facts) => Promise<Result>): Promise<Result> {
+    return this.learning(() => this.database.read(async (session) => work(session, await this.facts(session))))
+  }
+
+  /** Does the work, and again as often as it meets a name or a line that is not known. */
+  async learning<Result>(work: () => Promise<Result>): Promise<Result> {
+    for (;;) {
+      try {
+        return await this.dictionary.learning(work)
+      } catch (error) {
+        if (!(error instanceof UnknownLine)) throw error
+        await this.sharedLines.learn(error)
+      }
+    }
+  }
+
+  facts(session: Session): Promise<Facts> {
+    return factsOf(session, this.dictionary, (latest) => this.time(latest))
+  }
+}

@@ -1,0 +1,127 @@
+import { SluiceError } from '../../errors.ts'
+
+/** What an error of the server or the driver says of itself. */
+interface Told {
+  readonly code?: string
+  readonly message?: string
+}
+
+function toldOf(error: unknown): Told {
+  return error !== null && typeof error === 'object' ? (error as Told) : {}
+}
+
+/** Two transactions stood in each other's way, or both made the same thing, and this one was undone: it is done again. */
+export function isConflict(error: unknown): boolean {
+  const { code } = toldOf(error)
+  return code === '40001' || code === '40P01' || code === '55P03' || code === '23505'
+}
+
+/** A value that the database will not have, whoever sends it. */
+export function isRefusedValue(error: unknown): boolean {
+  const { code } = toldOf(error)
+  return code !== undefined && (code.startsWith('22') || code === '54000')
+}
+
+/** The statement of a prepared name is not as it was: the tables were changed meanwhile. */
+export function isStaleStatement(error: unknown): boolean {
+  const { code, message = '' } = toldOf(error)
+  return code === '26000' || (code === '0A000' && message.includes('cached plan'))
+}
+
+interface Advice {
+  readonly code: 'invalid' | 'forbidden' | 'conflict' | 'unsupported' | 'internal'
+  readonly text: string
+}
+
+const advices: Readonly<Record<string, Advice>> = {
+  '28P01': {
+    code: 'forbidden',
+    text: 'The password was refused. Check user and password in the address, or PGPASSWORD.',
+  },
+  '28000': {
+    code: 'forbidden',
+    text: 'The server refuses this user from here. Check pg_hba.conf and the user in the address.',
+  },
+  '3D000': { code: 'invalid', text: 'There is no such database. Create it (createdb) or name another in the address.' },
+  '42501': {
+    code: 'forbidden',
+    text: 'The role may not do this. Grant it CREATE on the database to migrate, or the rights of the guide docs/operating/postgres.md to run.',
+  },
+  '3F000': { code: 'conflict', text: 'The schema is not there. Run: sluice migrate.' },
+  '42P01': { code: 'conflict', text: 'The tables are not there. Run: sluice migrate.' },
+  '25006': {
+    code: 'unsupported',
+    text: 'The server is read-only: a replica, or set so. Give the address of the primary.',
+  },
+  '53300': {
+    code: 'internal',
+    text: 'The server has no connection left. Raise max_connections, or lower connectionsMax of these processes.',
+  },
+  '53100': { code: 'internal', text: "The server's disk is full. Free space; nothing was lost." },
+  '08P01': {
+    code: 'unsupported',
+    text: 'What answers does not speak the whole protocol: a pooler in transaction mode? Use session mode, or connect directly.',
+  },
+}
+
+/** The server says so while it stops or starts, or the way to it is cut: nothing is wrong with what was asked. */
+const passing = new Set([
+  '57P01',
+  '57P02',
+  '57P03',
+  '08000',
+  '08003',
+  '08006',
+  '08001',
+  '08004',
+  '53300',
+  '53400',
+  '53200',
+])
+
+export function isPassing(error: unknown): boolean {
+  const { code, message = '' } = toldOf(error)
+  if (code !== undefined && passing.has(code)) return true
+  if (code !== undefined && /^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN)/.test(code)) return true
+  return /Connection terminated|connection timeout|timeout expired|Connection ended|Client has encountered a connection error|server closed/i.test(
+    message,
+  )
+}
+
+/** Whatever went wrong, in words that say what to change. */
+export function explained(error: unknown, where: string): unknown {
+  if (error instanceof SluiceError) return error
+  const { code, message = '' } = toldOf(error)
+  const advice = code === undefined ? undefined : advices[code]
+  if (advice) {
+    return new SluiceError(
+      advice.code,
+      `PostgreSQL at ${where}: ${advice.text} (${message})`,
+      { sqlstate: code },
+      error,
+    )
+  }
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
+    return new SluiceError(
+      'invalid',
+      `PostgreSQL at ${where}: there is no host of this name. Check the address.`,
+      { code },
+      error,
+    )
+  }
+  if (code === 'ECONNREFUSED') {
+    return new SluiceError(
+      'internal',
+      `PostgreSQL at ${where}: nobody answers there. Is the server running, and is the port right?`,
+      { code },
+      error,
+    )
+  }
+  if (isPassing(error)) {
+    return new SluiceError('internal', `PostgreSQL at ${where}: the connection was lost (${message}).`, { code }, error)
+  }
+  if (code !== undefined && /^[0-9A-Z]{5}$/.test(code)) {
+    return new SluiceError('internal', `PostgreSQL at ${where}: ${message}`, { sqlstate: code }, error)
+  }
+  return error
+}

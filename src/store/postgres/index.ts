@@ -1,0 +1,154 @@
+import { type Clock, systemClock } from '../../clock.ts'
+import { defaultLimits, type Limits } from '../../limits.ts'
+import type { HeartRequest, Store } from '../../store.ts'
+import { claim } from './claim.ts'
+import { commit } from './commit.ts'
+import { create } from './create.ts'
+import { checkSchema, Database } from './database.ts'
+import { Desk } from './desk.ts'
+import { due } from './due.ts'
+import { events, prune } from './feed.ts'
+import { startHeart } from './heart.ts'
+import { holds } from './holds.ts'
+import { release } from './leases.ts'
+import { list } from './list.ts'
+import { type MigrationPlan, migrate, plan } from './migrate.ts'
+import { pools } from './pools-reading.ts'
+import { purge } from './purge.ts'
+import { get, lanes, tombstones } from './reading.ts'
+import { recount } from './recount.ts'
+import { Signals } from './signals.ts'
+import { renew, workers } from './workers.ts'
+
+export { examine, type Finding } from './examine.ts'
+export type { MigrationPlan } from './migrate.ts'
+
+export interface PostgresStoreOptions {
+  /** postgres://user:password@host:port/database */
+  readonly url: string
+  /** Every table lives in it. Without it the address may name one (`?schema=name`); otherwise it is `sluice`. */
+  readonly schema?: string
+  /**
+   * For tests that make time themselves. A store that is handed a clock has no heart: that runs in a thread of its own, by the
+   * server's clock, and the two would not agree.
+   */
+  readonly clock?: Clock
+  readonly limits?: Partial<Limits>
+  /** Two more are used beside these: one listens, one renews leases. */
+  readonly connectionsMax?: number
+}
+
+export interface PostgresStore extends Store {
+  /** Rows that this handle has written since it was opened: what an order costs can be counted. */
+  rowsWritten(): number
+}
+
+export const defaultSchema = 'sluice'
+const connectionsMaxDefault = 6
+/** How often old operations are removed, and the server's clock is looked at. */
+const upkeepMs = 1_000
+const clockCheckMs = 10_000
+
+/** A store on a PostgreSQL server, for any number of processes on any number of hosts. It connects when it is first used. */
+export function postgresStore(options: PostgresStoreOptions): PostgresStore {
+  const { url, schema = schemaIn(url), clock = systemClock(), connectionsMax = connectionsMaxDefault } = options
+  const limits: Limits = { ...defaultLimits, ...options.limits }
+  const database = new Database(url, checkSchema(schema), connectionsMax, clock)
+  const signals = new Signals(database, schema, clock)
+  const desk = new Desk(database, schema, clock, limits, (signal) => signals.tell(signal))
+  const hearts = new Set<{ stop(): Promise<void> }>()
+  const hasOwnClock = options.clock !== undefined
+  let checkedAt = Number.NEGATIVE_INFINITY
+  let upkeptAt = Number.NEGATIVE_INFINITY
+
+  /** All processes go by the server's clock; what the way there and back takes is halved. */
+  async function lookAtClock(): Promise<void> {
+    if (hasOwnClock || clock.now() - checkedAt < clockCheckMs) return
+    checkedAt = clock.now()
+    const begun = clock.now()
+    const row = await database.single((session) =>
+      session.one('SELECT (extract(epoch FROM clock_timestamp()) * 1000)::int8'),
+    )
+    desk.setAhead((row?.[0] as number) - (begun + clock.now()) / 2)
+  }
+
+  async function upkeep(): Promise<void> {
+    await lookAtClock()
+    if (clock.now() - upkeptAt < upkeepMs) return
+    upkeptAt = clock.now()
+    await prune(desk)
+  }
+
+  return {
+    async migrate() {
+      await migrate(database, schema)
+      await lookAtClock()
+      await desk.dictionary.learn({})
+      await desk.read(async () => {})
+    },
+
+    define: (machines) => desk.dictionary.define(machines),
+    time: () => desk.time(),
+    create: (operation, births) => create(desk, operation, births),
+    get: (ids) => get(desk, ids),
+    list: (filter) => list(desk, filter),
+    claim: (request) => claim(desk, request),
+    commit: (operation, moves) => commit(desk, operation, moves),
+
+    async renew(renewal) {
+      await lookAtClock()
+      return renew(desk, renewal)
+    },
+
+    release: (order) => release(desk, order),
+
+    async due(limit, machines) {
+      await upkeep()
+      return due(desk, limit, machines)
+    },
+
+    lanes: (parents) => lanes(desk, parents),
+    recount: (parents, mend) => recount(desk, parents, mend),
+    // Somebody's transaction is still open below what was asked for: those who follow look again soon.
+    events: (query) => events(desk, query, () => signals.again()),
+    holds: (change) => holds(desk, change),
+    pools: (names) => pools(desk, names),
+    workers: () => workers(desk),
+    purge: (root, limit) => purge(desk, root, limit),
+    tombstones: (ids) => tombstones(desk, ids),
+    signals: (listener) => signals.listen(listener),
+
+    ...(!hasOwnClock && {
+      heart(request: HeartRequest) {
+        const heart = startHeart({ url, schema }, limits, () => desk.time(), request)
+        hearts.add(heart)
+        return heart
+      },
+    }),
+
+    rowsWritten: () => database.rowsWritten(),
+
+    async close() {
+      await Promise.all([...hearts].map((heart) => heart.stop()))
+      await signals.stop()
+      await database.close()
+    },
+  }
+}
+
+function schemaIn(url: string): string {
+  return (URL.canParse(url) ? new URL(url).searchParams.get('schema') : null) ?? defaultSchema
+}
+
+/** What `migrate()` would do, without doing it. */
+export async function planMigration({
+  url,
+  schema = schemaIn(url),
+}: Pick<PostgresStoreOptions, 'url' | 'schema'>): Promise<MigrationPlan> {
+  const database = new Database(url, checkSchema(schema), 1, systemClock())
+  try {
+    return await plan(database, schema)
+  } finally {
+    await database.close()
+  }
+}

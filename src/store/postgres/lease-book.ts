@@ -1,0 +1,63 @@
+import type { EntityId } from '../../entity.ts'
+import type { Move, Verdict } from '../../store.ts'
+
+interface Group {
+  readonly worker: number
+  readonly number: number
+  left: number
+}
+
+/**
+ * Which claims of this process are over. A claim's entities stand together in one row of `claimed`; when the last of them has been
+ * committed or given back here, the row is of no use any more and goes with the next claim.
+ */
+export class LeaseBook {
+  readonly #groups = new Map<EntityId, Group>()
+  #over: Group[] = []
+
+  begun(worker: number, number: number, ids: readonly EntityId[]): void {
+    const group: Group = { worker, number, left: ids.length }
+    for (const id of ids) {
+      this.#leave(id)
+      this.#groups.set(id, group)
+    }
+  }
+
+  ended(moves: readonly Move[], verdicts: readonly Verdict[]): void {
+    for (const [index, { id, keep, by }] of moves.entries()) {
+      // One that is stale may still be leased, if only its lane was stopped: it stays in the book.
+      if (verdicts[index]!.kind === 'saved' && !keep && by !== 'aside') this.#leave(id)
+    }
+  }
+
+  released(ids: readonly EntityId[]): void {
+    for (const id of ids) this.#leave(id)
+  }
+
+  /** Rows of `claimed` that may go, of this worker; they are not named again. */
+  takeOver(worker: number): readonly number[] {
+    const numbers = this.#over.filter((group) => group.worker === worker).map(({ number }) => number)
+    this.#over = this.#over.filter((group) => group.worker !== worker)
+    return numbers
+  }
+
+  /** Claims that have not come to their end here, though others may have ended their leases: the oldest first. */
+  lingering(worker: number): readonly number[] {
+    const numbers = new Set<number>()
+    for (const group of this.#groups.values()) if (group.worker === worker) numbers.add(group.number)
+    return [...numbers].sort((one, other) => one - other)
+  }
+
+  forget(worker: number, numbers: ReadonlySet<number>): void {
+    for (const [id, group] of this.#groups)
+      if (group.worker === worker && numbers.has(group.number)) this.#groups.delete(id)
+  }
+
+  #leave(id: EntityId): void {
+    const group = this.#groups.get(id)
+    if (!group) return
+    this.#groups.delete(id)
+    group.left -= 1
+    if (group.left === 0) this.#over.push(group)
+  }
+}

@@ -1,0 +1,326 @@
+import type { Checkpoint, Entity, Request, Wait } from '../../entity.ts'
+import type { Lane, LaneFigure } from '../../lane.ts'
+import type { Sums } from '../../outcome.ts'
+import type { Row } from './database.ts'
+import type { Dictionary } from './dictionary.ts'
+
+/** An entity as its row has it. Read by position: this is the hottest path of the store. */
+export interface EntityRow {
+  id: number
+  line: number | null
+  /** The worker that has its lease. */
+  owner: number | null
+  rank: number | null
+  machine: number
+  state: number
+  born: number
+  seq: number
+  epoch: number
+  generation: number
+  settled: boolean
+  attempts: number
+  suspect: number
+  lane: number
+  source: number | null
+  ordinal: number | null
+  staging: number | null
+  labels: number
+  label0: string | null
+  label1: string | null
+  label2: string | null
+  label3: string | null
+  priority: number
+  wait: number
+  at: number | null
+  plan: number | null
+  standing: number
+  reason: string | null
+  sums: string | null
+  key: string | null
+  shares: string | null
+  more: string | null
+  createdAt: number
+  createdBy: string | null
+  changedAt: number
+  /** Empty where only the rest was read. */
+  data: string
+  /** How long the trail of its latest moves is; those that are written now are added to it. */
+  trail: number
+  /** In which part of the table it was found; null: it is new. */
+  cold: boolean | null
+}
+
+/** In the order in which the table has them; data last, for it may be long. */
+const columnsWithoutData =
+  'id, rank, at, lane, source, ordinal, staging, created_at, changed_at, priority, line, owner, machine, state, born, ' +
+  'seq, epoch, generation, attempts, suspect, wait, plan, standing, labels, settled, cold, ' +
+  'label0, label1, label2, label3, reason, sums, key, shares, more, created_by, length(trail)'
+
+export const rowColumns = `${columnsWithoutData}, data`
+export const rowColumnsWithoutData = columnsWithoutData
+
+export function rowOf(row: Row): EntityRow {
+  return {
+    id: row[0] as number,
+    rank: row[1] as number | null,
+    at: row[2] as number | null,
+    lane: row[3] as number,
+    source: row[4] as number | null,
+    ordinal: row[5] as number | null,
+    staging: row[6] as number | null,
+    createdAt: row[7] as number,
+    changedAt: row[8] as number,
+    priority: row[9] as number,
+    line: row[10] as number | null,
+    owner: row[11] as number | null,
+    machine: row[12] as number,
+    state: row[13] as number,
+    born: row[14] as number,
+    seq: row[15] as number,
+    epoch: row[16] as number,
+    generation: row[17] as number,
+    attempts: row[18] as number,
+    suspect: row[19] as number,
+    wait: row[20] as number,
+    plan: row[21] as number | null,
+    standing: row[22] as number,
+    labels: row[23] as number,
+    settled: row[24] as boolean,
+    cold: row[25] as boolean,
+    label0: row[26] as string | null,
+    label1: row[27] as string | null,
+    label2: row[28] as string | null,
+    label3: row[29] as string | null,
+    reason: row[30] as string | null,
+    sums: row[31] as string | null,
+    key: row[32] as string | null,
+    shares: row[33] as string | null,
+    more: row[34] as string | null,
+    createdBy: row[35] as string | null,
+    trail: row[36] as number,
+    data: (row[37] ?? '') as string,
+  }
+}
+
+/**
+ * Of a row that stands in a line: machine, state and place are the line's own, and what most rows leave empty is read as one. Each column
+ * that is read costs as much as what stands in it.
+ */
+const rareColumns = 'label0, label1, label2, label3, reason, sums, key, shares, more'
+export const standingColumns =
+  'id, rank, at, lane, source, ordinal, created_at, changed_at, priority, born, seq, epoch, generation, attempts, suspect, ' +
+  `wait, labels, settled, created_by, CASE WHEN coalesce(${rareColumns}) IS NOT NULL THEN json_build_array(${rareColumns})::text END, ` +
+  'octet_length(data), staging, standing, length(trail)'
+
+const nothingRare: readonly (string | null)[] = []
+
+export function standingRowOf(row: Row, line: { id: number; machine: number; state: number }): EntityRow {
+  const text = row[20] as string | null
+  const rare: readonly (string | null)[] = text === null ? nothingRare : JSON.parse(text)
+  return {
+    id: row[1] as number,
+    rank: row[2] as number,
+    at: row[3] as number | null,
+    lane: row[4] as number,
+    source: row[5] as number | null,
+    ordinal: row[6] as number | null,
+    createdAt: row[7] as number,
+    changedAt: row[8] as number,
+    priority: row[9] as number,
+    born: row[10] as number,
+    seq: row[11] as number,
+    epoch: row[12] as number,
+    generation: row[13] as number,
+    attempts: row[14] as number,
+    suspect: row[15] as number,
+    wait: row[16] as number,
+    labels: row[17] as number,
+    settled: row[18] as boolean,
+    createdBy: row[19] as string | null,
+    label0: rare[0] ?? null,
+    label1: rare[1] ?? null,
+    label2: rare[2] ?? null,
+    label3: rare[3] ?? null,
+    reason: rare[4] ?? null,
+    sums: rare[5] ?? null,
+    key: rare[6] ?? null,
+    shares: rare[7] ?? null,
+    more: rare[8] ?? null,
+    staging: row[22] as number | null,
+    standing: row[23] as number,
+    trail: row[24] as number,
+    line: line.id,
+    owner: null,
+    machine: line.machine,
+    state: line.state,
+    plan: null,
+    cold: false,
+    data: '',
+  }
+}
+
+/** At rest: nobody has it, it waits for nothing but its retention, and it is settled. */
+export function isCold({ settled, owner, line, plan }: EntityRow): boolean {
+  return settled && owner === null && line === null && (plan === null || plan === plans.purge)
+}
+
+/** What few entities have, as one JSON text. */
+export interface More {
+  request?: Request
+  checkpoint?: Checkpoint
+  progress?: string
+  error?: string
+  spawned?: number
+  /** The pool that its wait names. */
+  pool?: string
+}
+
+export const nothingMore: More = {}
+
+export function moreOf(row: EntityRow): More {
+  return row.more === null ? nothingMore : JSON.parse(row.more)
+}
+
+export function textOfMore(more: More): string | null {
+  const text = JSON.stringify(more)
+  return text === '{}' ? null : text
+}
+
+/** Pools of which the entity has a share: for good, and for as long as its lease lasts. */
+export interface Shares {
+  own?: readonly string[]
+  lease?: readonly string[]
+}
+
+export function sharesOf(row: EntityRow): Shares {
+  return row.shares === null ? {} : JSON.parse(row.shares)
+}
+
+export function textOfShares(shares: Shares): string | null {
+  const own = shares.own?.length ? shares.own : undefined
+  const lease = shares.lease?.length ? shares.lease : undefined
+  return own || lease ? JSON.stringify({ own, lease }) : null
+}
+
+export const waits = { nothing: 0, run: 1, gatedRun: 2, children: 3, time: 4, purge: 5 } as const
+export const plans = { run: 1, look: 2, timer: 3, purge: 4 } as const
+
+export function waitCode(wait: Wait): number {
+  switch (wait.for) {
+    case 'run':
+      return wait.gated ? waits.gatedRun : waits.run
+    case 'children':
+      return waits.children
+    case 'time':
+      return waits.time
+    case 'purge':
+      return waits.purge
+    case 'nothing':
+      return waits.nothing
+    default:
+      return wait satisfies never
+  }
+}
+
+export function waitAt(wait: Wait): number | null {
+  return wait.for === 'nothing' ? null : wait.at
+}
+
+export function isRun(code: number): boolean {
+  return code === waits.run || code === waits.gatedRun
+}
+
+const nothing: Wait = { for: 'nothing' }
+
+function waitOf(row: EntityRow, more: More): Wait {
+  const at = row.at ?? 0
+  switch (row.wait) {
+    case waits.run:
+      return more.pool === undefined ? { for: 'run', at } : { for: 'run', at, pool: more.pool }
+    case waits.gatedRun:
+      return more.pool === undefined
+        ? { for: 'run', at, gated: true }
+        : { for: 'run', at, gated: true, pool: more.pool }
+    case waits.children:
+      return { for: 'children', at: row.at }
+    case waits.time:
+      return { for: 'time', at }
+    case waits.purge:
+      return { for: 'purge', at }
+    default:
+      return nothing
+  }
+}
+
+const noLabels: readonly (string | null)[] = []
+
+export function labelsOf(row: EntityRow): readonly (string | null)[] {
+  switch (row.labels) {
+    case 0:
+      return noLabels
+    case 1:
+      return [row.label0]
+    case 2:
+      return [row.label0, row.label1]
+    case 3:
+      return [row.label0, row.label1, row.label2]
+    default:
+      return [row.label0, row.label1, row.label2, row.label3]
+  }
+}
+
+export function setLabels(row: EntityRow, labels: readonly (string | null)[]): void {
+  row.labels = labels.length
+  row.label0 = labels[0] ?? null
+  row.label1 = labels[1] ?? null
+  row.label2 = labels[2] ?? null
+  row.label3 = labels[3] ?? null
+}
+
+export function sumsOf(row: EntityRow): Sums | null {
+  return row.sums === null ? null : JSON.parse(row.sums)
+}
+
+/** What the row adds to its lane. */
+export function figureOf(row: EntityRow, dictionary: Dictionary): LaneFigure {
+  return { state: dictionary.text(row.state), settled: row.settled, reason: row.reason, sums: sumsOf(row) }
+}
+
+export function entityOf(row: EntityRow, lane: Lane, dictionary: Dictionary): Entity {
+  const machine = dictionary.machineOf(row.machine)
+  const more = row.more === null ? nothingMore : moreOf(row)
+  return {
+    id: row.id,
+    machine: machine.name,
+    version: machine.version,
+    state: dictionary.text(row.state),
+    born: dictionary.text(row.born),
+    seq: row.seq,
+    epoch: row.epoch,
+    generation: row.generation,
+    settled: row.settled,
+    attempts: row.attempts,
+    suspect: row.suspect,
+    parent: lane.parent,
+    lane: lane.name,
+    source: row.source,
+    ordinal: row.ordinal,
+    labels: labelsOf(row),
+    priority: row.priority,
+    data: row.data,
+    wait: waitOf(row, more),
+    request: more.request ?? null,
+    owner: row.owner,
+    stopped: lane.status === 'stopped',
+    spawned: more.spawned ?? 0,
+    checkpoint: more.checkpoint ?? null,
+    progress: more.progress ?? null,
+    reason: row.reason,
+    sums: row.sums === null ? null : sumsOf(row),
+    error: more.error ?? null,
+    key: row.key,
+    createdAt: row.createdAt,
+    createdBy: row.createdBy,
+    changedAt: row.changedAt,
+  }
+}

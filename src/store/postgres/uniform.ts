@@ -1,0 +1,140 @@
+import type { Move, Signal, Verdict } from '../../store.ts'
+import { isSamePath } from '../../transition.ts'
+import { actorText } from './actor-text.ts'
+import { Changes } from './changes.ts'
+import type { Session } from './database.ts'
+import type { Desk } from './desk.ts'
+import type { Facts } from './facts.ts'
+import { saved } from './judge.ts'
+import { decided, Ledger } from './ledger.ts'
+import { end } from './operation.ts'
+import { plans, waitAt, waitCode } from './row.ts'
+import { Stock } from './stock.ts'
+import { refusalOfMoveTexts } from './text-fault.ts'
+import { trailMax } from './writing.ts'
+
+/** Fewer are as well written one by one. */
+const countMin = 2
+
+/** Some of the moves do not have the proof, or their rows have more to them: nothing was written. */
+export class Unproven extends Error {}
+
+/**
+ * Whether all moves are alike, and of the kind that most are: the holder of the lease ends its work and the entity comes to rest. Then
+ * one statement proves and writes all of them, and nothing is read before.
+ */
+export function isUniform(moves: readonly Move[]): boolean {
+  const [first] = moves
+  if (!first || moves.length < countMin || !isPlain(first)) return false
+  if (new Set(moves.map(({ id }) => id)).size < moves.length) return false
+  const at = first.wait === null ? null : waitAt(first.wait)
+  const actor = actorText(first.actor)
+  return moves.every(
+    (move) =>
+      move === first ||
+      (isPlain(move) &&
+        move.state === first.state &&
+        move.cause === first.cause &&
+        move.generation === first.generation &&
+        move.wait?.for === first.wait?.for &&
+        (move.wait === null ? null : waitAt(move.wait)) === at &&
+        isSamePath(move.hops, first.hops) &&
+        actorText(move.actor) === actor),
+  )
+}
+
+function isPlain(move: Move): boolean {
+  return (
+    move.by === 'lease' &&
+    move.settled &&
+    !move.keep &&
+    move.attempts === 'reset' &&
+    move.hops.length > 0 &&
+    (move.wait?.for === 'nothing' || move.wait?.for === 'purge') &&
+    move.data === null &&
+    move.labels === null &&
+    move.priority === null &&
+    (move.request ?? null) === null &&
+    (move.checkpoint ?? null) === null &&
+    (move.progress ?? null) === null &&
+    (move.reason ?? null) === null &&
+    (move.sums ?? null) === null &&
+    (move.error ?? null) === null &&
+    move.children.length === 0 &&
+    move.staging === 'none' &&
+    move.spawned === 0 &&
+    move.opens.length === 0 &&
+    move.shuts.length === 0 &&
+    move.lanes === null &&
+    move.read === null &&
+    move.takes.length === 0 &&
+    move.gives.length === 0
+  )
+}
+
+/** What the row has beyond this is for the slower way: shares to give back, requests to clear, a trail that is long. */
+const write = `WITH moved AS (
+    UPDATE entity SET cold = true, owner = NULL, line = NULL, rank = NULL, plan = $4, state = $5, settled = true, seq = entity.seq + 1,
+      attempts = 0, suspect = 0, wait = $6, at = $7, changed_at = $8,
+      trail = trail || '[' || (entity.seq + 1) || ',' || entity.epoch || ',' || generation || $9
+    FROM unnest($1::int8[], $2::int4[], $3::int4[]) AS proof (id, epoch, seq)
+    WHERE NOT cold AND entity.id = proof.id AND entity.epoch = proof.epoch AND entity.seq = proof.seq
+      AND owner IS NOT NULL AND state = $10 AND generation = $11 AND NOT settled AND wait IN (1, 2)
+      AND reason IS NULL AND sums IS NULL AND shares IS NULL AND more IS NULL AND length(trail) < ${trailMax}
+      AND (staging IS NULL OR staging NOT IN (SELECT id FROM staging))
+    RETURNING lane)
+  SELECT lane, count(*) FROM moved GROUP BY lane`
+
+export async function writeUniform(
+  desk: Desk,
+  session: Session,
+  facts: Facts,
+  name: string,
+  moves: readonly Move[],
+): Promise<{ readonly verdicts: readonly Verdict[]; readonly hints: Signal | null }> {
+  const [first] = moves as [Move, ...Move[]]
+  const { dictionary } = desk
+  const { now } = facts
+  if (facts.purging.size > 0 || refusalOfMoveTexts(first)) throw new Unproven()
+  const from = first.hops[0]!.from
+  const wait = first.wait ?? { for: 'nothing' as const }
+  const actor = actorText(first.actor)
+  const rest = `,${now},${dictionary.path(first.cause, first.hops)}${actor === null ? '' : `,${actor},null`}]\n`
+  // In the order of their ids, as all locks are taken.
+  const ordered = moves.length > 1 ? [...moves].sort((one, other) => one.id - other.id) : moves
+  const lanes = (await session.all(write, [
+    ordered.map(({ id }) => id),
+    ordered.map(({ epoch }) => epoch),
+    ordered.map(({ seq }) => seq),
+    wait.for === 'purge' ? plans.purge : null,
+    dictionary.word(first.state),
+    waitCode(wait),
+    waitAt(wait),
+    now,
+    rest,
+    dictionary.word(from),
+    first.generation,
+  ])) as readonly [lane: number, count: number][]
+  if (lanes.reduce((sum, [, count]) => sum + count, 0) < moves.length) throw new Unproven()
+  const stock = new Stock(session, dictionary)
+  await stock.loadLanes({ ids: lanes.map(([lane]) => lane) })
+  const before = { state: from, settled: false, reason: null, sums: null }
+  const after = { state: first.state, settled: true, reason: null, sums: null }
+  const { ledger } = await decided(
+    stock,
+    () => new Ledger(desk, facts, stock, { entities: [], stagings: [] }),
+    (ledger) => {
+      for (const [id, count] of lanes) {
+        const lane = ledger.lanes.byId(id)
+        if (lane.lane.status === 'stopped') throw new Unproven()
+        ledger.lanes.count(lane, before, after, count)
+      }
+      if (wait.for === 'purge') ledger.hint('due')
+    },
+  )
+  ledger.flush(session)
+  const changes = new Changes()
+  for (const { id, seq } of moves) changes.moved(id, seq + 1)
+  end(session, name, String(moves.length), changes.text())
+  return { verdicts: moves.map(() => saved), hints: ledger.hints() }
+}

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { after, before, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { type PostgresServer, skip, startPostgres } from './server.ts'
+
+/**
+ * What is told of the families, the API and several processes, told again on PostgreSQL: each of these files runs as it is, in a process of its
+ * own, and whatever it would keep in a file or in memory is kept in a database of its own (SLUICE_TEST_STORE, test/durable-store.ts).
+ * The longest come first, so that none is left over at the end.
+ */
+const files = [
+  'workflows/chunked/fhir/jobs/import-crash.test.ts',
+  'test/two-processes.test.ts',
+  'test/upload-crash.test.ts',
+  'workflows/chunked/fhir/jobs/import-job.test.ts',
+  'test/http-events.test.ts',
+  'workflows/chunked/fhir/jobs/export-job.test.ts',
+  'test/poison.test.ts',
+  'workflows/chunked/fhir/jobs/import-urls.test.ts',
+  'workflows/upload/upload.test.ts',
+  'test/http-uploads.test.ts',
+  'workflows/chunked/lifecycle.test.ts',
+  'workflows/chunked/bad-input.test.ts',
+  'workflows/chunked/reducing.test.ts',
+  'workflows/chunked/fhir/jobs/reindex-job.test.ts',
+  'workflows/upload/lifecycle.test.ts',
+  'workflows/upload/finding.test.ts',
+  'workflows/upload/bad-input.test.ts',
+  'workflows/upload/notifying.test.ts',
+  'workflows/upload/merging.test.ts',
+  'workflows/chunked/attachments.test.ts',
+  'workflows/chunked/cancelling.test.ts',
+  'workflows/chunked/gates.test.ts',
+  'workflows/chunked/handlers.test.ts',
+  'workflows/chunked/limits.test.ts',
+  'workflows/chunked/outcome.test.ts',
+  'workflows/chunked/rerunning.test.ts',
+  'workflows/chunked/starting.test.ts',
+  'workflows/chunked/versions.test.ts',
+  'test/http-access.test.ts',
+  'test/http-idempotency.test.ts',
+  'test/http-routes.test.ts',
+]
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const fileMs = 180_000
+const shownMax = 6_000
+
+describe('on PostgreSQL', { skip, concurrency: 2 }, () => {
+  let server: PostgresServer
+
+  before(async () => {
+    server = await startPostgres()
+  })
+  after(() => server?.close())
+
+  for (const file of files) {
+    test(file, { timeout: fileMs }, async (t) => {
+      const url = await server.database()
+      const { code, said } = await run(file, url, t.signal)
+      assert.equal(code, 0, `It said:\n${said.slice(-shownMax)}`)
+      assert.doesNotMatch(said, /# (SKIP|TODO)\b/, 'Every test of it must run.')
+      assert.match(said, /^# pass [1-9]/m, 'No test of it ran.')
+      const schemas = "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'test\\_%'"
+      assert.notEqual(await server.psql(schemas, url), '0', 'It kept nothing in PostgreSQL.')
+    })
+  }
+})
+
+interface Ending {
+  readonly code: number | null
+  readonly said: string
+}
+
+/** Runs one file of tests on the database. */
+function run(file: string, url: string, signal: AbortSignal): Promise<Ending> {
+  // The file reports to us as text, not to the runner that started us.
+  const { NODE_TEST_CONTEXT: _, ...environment } = process.env
+  const child = spawn(process.execPath, ['--conditions=sluice-source', '--test-reporter=tap', file], {
+    cwd: root,
+    env: { ...environment, SLUICE_TEST_STORE: url },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    signal,
+  })
+  let said = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      said += text
+    })
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code) => resolve({ code, said }))
+  })
+}
