@@ -16,6 +16,9 @@ const scenarios = {
   upload: 'a file of a million items, beside plain inserts',
   chunked: 'gated jobs of three steps and a reducer, beside the raw loop',
   api: 'single submits over HTTP, and many listeners, beside the engine alone',
+  paint: 'the first paint of every page over a million entities',
+  postgres: 'the same on PostgreSQL, beside its peers',
+  'postgres-drivers': 'the two drivers for PostgreSQL: speed, and what becomes of lost connections',
 } as const
 
 const goals: Readonly<Record<string, string>> = {
@@ -38,6 +41,7 @@ const goals: Readonly<Record<string, string>> = {
   chunked_flatness: '≤ 1.25',
   api_submit_per_s: '≥ 5,000',
   api_submit_p99_ms: '≤ 50',
+  paint_slowest_ms: '≤ 300',
 }
 
 /**

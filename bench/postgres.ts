@@ -1,7 +1,7 @@
 /**
  * Sluice on PostgreSQL beside its peers: one server, one run, durable settings on all sides, each contender in its fastest
  * configuration and in databases of its own. Rounds go around all contenders, so that a slow minute of the machine hits
- * everyone; the medians count. By itself: `node --conditions=sluice-source bench/postgres.ts [--quick] [--only sluice,boss]`.
+ * everyone; the medians count. By itself: `node --conditions=sluice-source bench/postgres.ts [--quick] [--only sluice,pg_boss]`.
  */
 import { parseArgs } from 'node:util'
 import { type ContenderName, contenders } from './postgres/contenders.ts'
@@ -14,7 +14,9 @@ const { values } = parseArgs({ options: { quick: { type: 'boolean' }, only: { ty
 const missing = missingPeers()
 if (missing.length > 0) {
   console.error(`The peers are not installed (${missing.join(', ')}). Run: ${installWords}`)
-  process.exit(1)
+  // Whoever runs all scenarios gets the figures of the others.
+  console.log('{}')
+  process.exit(0)
 }
 
 const quick = values.quick ?? false
@@ -24,20 +26,24 @@ const names = Object.keys(contenders).filter(
 const plan = quick
   ? { count: 50_000, rounds: 1, processes: [1, 2], children: 10_000, singles: 100, waiting: 100_000 }
   : { count: 100_000, rounds: 3, processes: [1, 2, 4], children: 100_000, singles: 500, waiting: 1_000_000 }
-/** Commits each job by itself: a fifth of the jobs takes it longer than all of them take the others. */
-const slow = new Set<ContenderName>(['bullPostgres', ...(quick ? (['bullRedis'] as const) : [])])
+/** It commits each job by itself, and its flows lock the parent for each child: a part of the work takes it as long as all of it takes the others. */
+const slow = new Set<ContenderName>(['bullmq_postgres', ...(quick ? (['bullmq_redis'] as const) : [])])
 const countOf = (name: ContenderName) => (slow.has(name) ? plan.count / 5 : plan.count)
+const childrenOf = (name: ContenderName) => (name === 'bullmq_postgres' ? 2_000 : plan.children)
 /** They are well behind in every round, and take most of the time: once will do. */
-const roundsOf = (name: ContenderName) => (name.startsWith('bull') ? 1 : plan.rounds)
+const roundsOf = (name: ContenderName) => (name.startsWith('bullmq') ? 1 : plan.rounds)
 /** Filling a queue with a million takes the others minutes. */
-const filled: readonly ContenderName[] = quick ? ['sluice'] : ['sluice', 'graphile', 'boss']
+const filled: readonly ContenderName[] = quick ? ['sluice'] : ['sluice', 'graphile_worker', 'pg_boss']
 
 const server = await startPostgres()
 try {
   await describe(server)
   const figures = { ...(await throughput()), ...(await parents()), ...(await singles()), ...(await full()) }
   print(figures)
-  console.log(JSON.stringify(figures))
+  const shares = sharesOf(figures)
+  for (const [name, { share, goal }] of Object.entries(shares)) note(`${name.padEnd(24)} ${words(share)}   ${goal}`)
+  const all = Object.entries(shares).map(([name, { share }]) => [name, share] as const)
+  console.log(JSON.stringify({ ...figures, ...Object.fromEntries(all) }))
 } finally {
   await server.stop()
 }
@@ -79,11 +85,11 @@ async function throughput(): Promise<Figures> {
 async function parents(): Promise<Figures> {
   const figures: Record<string, number> = {}
   for (const name of names) {
-    const children = slow.has(name) ? plan.children / 5 : plan.children
+    const children = childrenOf(name)
     const took = await fanIn(server, name, children)
     if (took === null) continue
-    note(`${name}, ${words(children)} children: ${took.toFixed(1)} s`)
-    // As if all had been there, for who was given fewer: in favour of who is slow, if anything.
+    note(`${name}, ${words(children)} children: ${words(took)} s`)
+    // As if all had been there, for who was given fewer: its time per child grows with their number, if at all.
     figures[`${name}_fanin_s`] = (took * plan.children) / children
   }
   return figures
@@ -148,9 +154,29 @@ function print(figures: Figures): void {
   }
 }
 
+/** Sluice against the best of its peers, and against itself. */
+function sharesOf(figures: Figures): Readonly<Record<string, { readonly share: number; readonly goal: string }>> {
+  const shares: Record<string, { share: number; goal: string }> = {}
+  const tell = (name: string, share: number, goal: string) => {
+    if (Number.isFinite(share)) shares[name] = { share, goal }
+  }
+  const of = (name: ContenderName, key: string) => figures[`${name}_${key}`] ?? Number.NaN
+  const peers = names.filter((name) => name !== 'sluice')
+  for (const processes of plan.processes) {
+    const best = Math.max(...peers.map((name) => of(name, `${processes}_per_s`)))
+    tell(`of_best_peer_${processes}`, of('sluice', `${processes}_per_s`) / best, '≥ 1')
+  }
+  tell('of_raw_history', of('sluice', '1_per_s') / (figures.raw_history_per_s ?? Number.NaN), '')
+  for (const name of peers) tell(`fanin_of_${name}`, of('sluice', 'fanin_s') / of(name, 'fanin_s'), '≤ 0.5')
+  for (const name of filled) tell(`${name}_full_of_empty`, of(name, 'full_per_s') / of(name, 'handled_per_s'), '≥ 0.8')
+  tell('sluice_submit_per_s', of('sluice', 'submit_per_s'), '≥ 60,000')
+  tell('sluice_idle_p99_ms', of('sluice', 'idle_p99_ms'), '≤ 8')
+  return shares
+}
+
 function words(figure: number | undefined): string {
   if (figure === undefined) return '–'
-  return figure >= 100 ? Math.round(figure).toLocaleString('en') : figure.toFixed(1)
+  return figure >= 100 ? Math.round(figure).toLocaleString('en') : figure.toFixed(figure < 2 ? 2 : 1)
 }
 
 /** Not on standard output: that is for the figures. */

@@ -22,8 +22,10 @@ async function crate(house: House, collection = 'a', parcels = 1): Promise<numbe
   return (await house.control.submit('crate', data, { state: 'packed' })).id
 }
 
-/** Every move of these, as their histories tell. */
-async function movesOf(house: House, ids: readonly number[]): Promise<readonly string[]> {
+/** Every move of these crates and of their parcels, as their histories tell. */
+async function movesOf(house: House, ...crates: readonly number[]): Promise<readonly string[]> {
+  const lists = await Promise.all(crates.map((parent) => house.control.list({ parent })))
+  const ids = [...crates, ...lists.flatMap(({ entities }) => entities.map(({ id }) => id))]
   const histories = await Promise.all(ids.map((id) => house.control.history(id)))
   return histories.flat().flatMap(({ entity, seq, hop }) => (seq === 0 ? [] : [`${entity}:${seq}:${hop}`]))
 }
@@ -37,14 +39,14 @@ for (const store of storeKinds) {
         assert.equal(typeof ready.data.position, 'number')
         const first = await crate(house)
         await house.control.settled(first, 5_000)
-        const wanted = await movesOf(house, [first, first + 1])
+        const wanted = await movesOf(house, first)
         await ear.until((one) => keysOf(one).length >= wanted.length)
         ear.close()
         const second = await crate(house)
         await house.control.settled(second, 5_000)
 
         const again = new Ear(`${house.url}/api/events`, { 'last-event-id': String(ear.lastId) })
-        const missed = await movesOf(house, [second, second + 1])
+        const missed = await movesOf(house, second)
         await again.until((one) => keysOf(one).length >= missed.length)
         assert.deepEqual(keysOf(again).toSorted(), missed.toSorted())
         assert.ok(again.births.includes(second))
@@ -54,7 +56,7 @@ for (const store of storeKinds) {
         await behind.until((one) => keysOf(one).length >= all.length)
         const third = await crate(house)
         await house.control.settled(third, 5_000)
-        const last = await movesOf(house, [third, third + 1])
+        const last = await movesOf(house, third)
         await behind.until((one) => keysOf(one).length >= all.length + last.length)
         assert.deepEqual(keysOf(behind).toSorted(), [...all, ...last].toSorted(), 'each once')
         again.close()
@@ -76,7 +78,7 @@ for (const store of storeKinds) {
         const again = new Ear(`${restarted.url}/api/events`, { 'last-event-id': String(ear.lastId) })
         const third = await crate(house)
         await house.control.settled(third, 5_000)
-        const all = await movesOf(house, [first, first + 1, second, second + 1, third, third + 1])
+        const all = await movesOf(house, first, second, third)
         await again.until((one) => seen.length + keysOf(one).length >= all.length)
         assert.deepEqual([...seen, ...keysOf(again)].toSorted(), all.toSorted())
         const whole = new Ear(`${restarted.url}/api/events?after=${data.position}`)

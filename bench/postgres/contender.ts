@@ -14,7 +14,7 @@ export interface Contender {
   /** Makes the place ready, for submitting from this process. */
   open(place: Place): Promise<Submitter>
   /** Starts to work in this process; `handled` is told of everything that was worked on. */
-  work(place: Place, handled: (count: number) => void, scale: Scale): Promise<Stop>
+  work(place: Place, handled: (count: number) => void): Promise<Stop>
   /** Submits and works in this process, one at a time, as quickly as the contender can. */
   idle(place: Place): Promise<Idle>
 }
@@ -27,11 +27,6 @@ export interface Submitter {
   /** One parent with so many children and a step after the last of them; ends when that step is completed, durably. */
   readonly fanIn: ((children: number) => Promise<void>) | null
   close(): Promise<void>
-}
-
-/** How the work is divided: some are faster with less in flight when more processes share the machine. */
-export interface Scale {
-  readonly processes: number
 }
 
 export interface Idle {

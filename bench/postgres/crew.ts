@@ -19,7 +19,7 @@ const script = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './work
 
 /** They are loaded and ready before the word go: what is measured begins there. */
 export async function startCrew(name: ContenderName, place: Place, processes: number): Promise<Crew> {
-  const words = [name, JSON.stringify(place), JSON.stringify({ processes })]
+  const words = [name, JSON.stringify(place)]
   const children = Array.from({ length: processes }, () => fork(script, words))
   const told = new Map<ChildProcess, Told>()
   let failure: Error | null = null

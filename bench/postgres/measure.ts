@@ -88,7 +88,7 @@ async function inPlace<Result>(
   name: ContenderName,
   act: (place: Place, submitter: Submitter) => Promise<Result>,
 ): Promise<Result> {
-  const redis = name === 'bullRedis' ? await startRedis() : null
+  const redis = name === 'bullmq_redis' ? await startRedis() : null
   try {
     return await inDatabase(server, async (postgres) => {
       const place = { postgres, redis: redis?.url ?? '' }

@@ -3,7 +3,7 @@
  * completes them, each group durable. With history and a tally as the product must have them, and without, as a plain
  * queue does it. No port, no verdicts, no operations: the limit that the store is measured by.
  */
-import { Client, type ClientConfig } from 'pg'
+import { Client } from 'pg'
 
 export interface RawOptions {
   readonly url: string
@@ -81,8 +81,7 @@ export async function rawLoop({ url, count, history, group = 1_000 }: RawOptions
 
 async function connect(url: string): Promise<Client> {
   // As the store's own connections: statements of one transaction are sent without waiting for the answers in between.
-  const config = { connectionString: url, pipeline: true }
-  const client = new Client(config as ClientConfig)
+  const client = new Client({ connectionString: url, pipeline: true })
   await client.connect()
   await client.query(planning)
   return client

@@ -95,6 +95,7 @@ async function run({ program, words, owner, folder, port, signal, url, settings 
     rmSync(folder, { recursive: true, force: true })
   }
   process.once('exit', end)
+  process.once('SIGINT', leave).once('SIGTERM', leave)
 
   async function begin(): Promise<ChildProcess> {
     const child = spawn(program, words, { ...owner, cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -130,10 +131,15 @@ async function run({ program, words, owner, folder, port, signal, url, settings 
     },
     async stop() {
       await finish(signal)
-      process.off('exit', end)
+      process.off('exit', end).off('SIGINT', leave).off('SIGTERM', leave)
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** Who is told to end goes through what is to be done at the exit. */
+function leave(): never {
+  process.exit(1)
 }
 
 /** Waits until the server takes connections: PostgreSQL also opens its port while it still recovers, so it is asked to begin a session. */

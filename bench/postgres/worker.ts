@@ -1,5 +1,5 @@
 /** One worker process: says when it is ready, works from the word go, tells how much it has handled, and ends at the word stop. */
-import type { Place, Scale } from './contender.ts'
+import type { Place } from './contender.ts'
 import { type ContenderName, contenders } from './contenders.ts'
 
 export interface Told {
@@ -10,7 +10,7 @@ export interface Told {
   readonly at: number
 }
 
-const [name = '', place = '{}', scale = '{}'] = process.argv.slice(2)
+const [name = '', place = '{}'] = process.argv.slice(2)
 const contender = await contenders[name as ContenderName]()
 const now = () => performance.timeOrigin + performance.now()
 
@@ -30,7 +30,7 @@ process.on('message', async (word) => {
     setInterval(() => {
       if (count !== told) tell('handled')
     }, 10)
-    stop = await contender.work(JSON.parse(place) as Place, handled, JSON.parse(scale) as Scale)
+    stop = await contender.work(JSON.parse(place) as Place, handled)
     return
   }
   await stop()

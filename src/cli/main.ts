@@ -5,6 +5,7 @@ import { exitOf, sentenceOf } from './failure.ts'
 import { fhirCommand } from './fhir.ts'
 import { type Host, processHost } from './host.ts'
 import { jobCommand } from './job.ts'
+import { moveCommand } from './move.ts'
 import { serveCommands } from './serve.ts'
 import { upkeepCommands } from './upkeep.ts'
 import { uploadCommand } from './upload.ts'
@@ -51,6 +52,7 @@ function programOf(host: Host, onEnd: (status: number) => void): Command {
   program.addCommand(inherit(jobCommand(doing), program))
   program.addCommand(inherit(fhirCommand(doing), program))
   program.addCommand(inherit(workflowCommand(doing), program))
+  program.addCommand(inherit(moveCommand(doing), program))
   for (const command of upkeepCommands(doing, program)) program.addCommand(inherit(command, program))
   return program
 }

@@ -7,7 +7,7 @@ import { type Assets, loadAssets } from './assets.ts'
 import { type MachineMap, MapCache } from './machine-map.ts'
 import { documentOf } from './page.ts'
 import { Pulse } from './pulse.ts'
-import { streamPulse } from './pulse-stream.ts'
+import { type Listening, streamPulse } from './pulse-stream.ts'
 
 export { type MachineMap, type MapEdge, type MapNode, machineMap } from './machine-map.ts'
 
@@ -73,7 +73,7 @@ export function dashboard(options: DashboardOptions): (server: FastifyInstance) 
         return maps(machine)
       })
     }
-    server.get('/api/pulse', async (request, reply) => streamPulse(pulse, clock, streams, reply, isLimited(request)))
+    server.get('/api/pulse', async (request, reply) => streamPulse(pulse, clock, streams, reply, listeningOf(request)))
   }
 }
 
@@ -96,8 +96,14 @@ async function sendAsset(
   return reply.send(isZipped ? asset.zipped : asset.body)
 }
 
-/** Whose token is limited to some collections is told that something happened, not how much of it. */
-function isLimited(request: FastifyRequest): boolean {
-  const { caller } = request as { caller?: { readonly collections: readonly string[] | null } | null }
-  return (caller?.collections ?? null) !== null
+/** What the server knows of whoever asks; a server that guards nothing knows nothing. */
+function listeningOf(request: FastifyRequest): Listening {
+  const known = request as {
+    readonly caller?: { readonly collections: readonly string[] | null } | null
+    untilRevoked?(close: () => void): () => void
+  }
+  return {
+    isLimited: (known.caller?.collections ?? null) !== null,
+    untilRevoked: (close) => known.untilRevoked?.(close) ?? (() => {}),
+  }
 }

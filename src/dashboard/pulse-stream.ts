@@ -7,21 +7,30 @@ const heartbeatMs = 15_000
 /** A reader that has so much unread is not looking: its connection is closed, and the browser comes again by itself. */
 const unreadBytesMax = 256 * 1_024
 
+export interface Listening {
+  /** Whose token is limited to some collections is told that something happened, not how much of it. */
+  readonly isLimited: boolean
+  /** Calls back when the listener's right is taken back; returns what ends the watch. */
+  untilRevoked(close: () => void): () => void
+}
+
 /**
  * The pulse as server-sent events: `history` once, then `beat` whenever something has happened. `streams` holds what ends
- * each open one: a server that stops does not wait for those who only listen. `isLimited` leaves the figures out.
+ * each open one: a server that stops does not wait for those who only listen.
  */
 export function streamPulse(
   pulse: Pulse,
   clock: Clock,
   streams: Set<() => void>,
   reply: FastifyReply,
-  isLimited: boolean,
+  { isLimited, untilRevoked }: Listening,
 ): FastifyReply {
   const { raw } = reply
   let cancelHeartbeat = () => {}
+  let endWatch = () => {}
   const end = () => {
     cancelHeartbeat()
+    endWatch()
     streams.delete(end)
     stop?.()
     raw.destroy()
@@ -38,6 +47,7 @@ export function streamPulse(
   })
   if (!stop) throw new SluiceError('conflict', 'Too many pages are listening already. Close some of them.')
   streams.add(end)
+  endWatch = untilRevoked(end)
   reply.hijack()
   raw.writeHead(200, {
     ...Object.fromEntries(Object.entries(reply.getHeaders()).filter(([, value]) => value !== undefined)),

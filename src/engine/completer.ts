@@ -3,6 +3,7 @@ import { sleep } from '../clock.ts'
 import { isSluiceError, messageOf, SluiceError } from '../errors.ts'
 import type { Limits } from '../limits.ts'
 import type { Move, Store, Verdict } from '../store.ts'
+import type { Trouble } from './trouble.ts'
 
 /** Children in one group, and waiting in all, each times what one move may have: a group is a short write, and memory is bounded. */
 const birthsMax = 10
@@ -14,6 +15,7 @@ export class Completer {
   readonly #clock: Clock
   readonly #limits: Limits
   readonly #name: string
+  readonly #trouble: Trouble
   readonly #onSaved: (move: Move) => void
   readonly #listeners = new Set<(saved: readonly Move[]) => void>()
   #queue: Waiting[] = []
@@ -24,7 +26,15 @@ export class Completer {
   #operations = 0
   #ended = false
 
-  constructor(store: Store, clock: Clock, limits: Limits, name: string, onSaved: (move: Move) => void) {
+  constructor(
+    store: Store,
+    clock: Clock,
+    limits: Limits,
+    name: string,
+    trouble: Trouble,
+    onSaved: (move: Move) => void,
+  ) {
+    this.#trouble = trouble
     this.#store = store
     this.#clock = clock
     this.#limits = limits
@@ -157,13 +167,15 @@ export class Completer {
    */
   async #send(moves: readonly Move[]): Promise<readonly Verdict[]> {
     const operation = `${this.#name}-${++this.#operations}`
-    for (let pauseMs = 10; ; pauseMs = Math.min(1_000, pauseMs * 2)) {
+    for (;;) {
       try {
-        return await this.#store.commit(operation, moves)
+        const verdicts = await this.#store.commit(operation, moves)
+        this.#trouble.over()
+        return verdicts
       } catch (error) {
         if (isSluiceError(error, 'invalid') || isSluiceError(error, 'unsupported')) return this.#halve(moves, error)
         if (this.#ended) throw unknown(error)
-        await sleep(this.#clock, pauseMs * (1 + this.#clock.random()))
+        await sleep(this.#clock, this.#trouble.failed(error))
       }
     }
   }

@@ -10,6 +10,7 @@ import { LocalControl } from './local-control.ts'
 import { Registry } from './registry.ts'
 import type { Services } from './services.ts'
 import { Sweeper } from './sweeper.ts'
+import { Trouble } from './trouble.ts'
 import { walkImplementation } from './walk.ts'
 import { Worker } from './worker.ts'
 
@@ -45,8 +46,9 @@ export class Engine {
     }
     const registry = new Registry([...options.implementations, walkImplementation(() => this.#services)])
     const name = `${options.name ?? 'engine'}-${token(clock)}`
-    const completer = new Completer(options.store, clock, limits, name, (move) => this.#expect(move.wait))
     const log = options.log ?? pino({ level: 'warn' })
+    const trouble = new Trouble(clock, log, 'a commit', 10)
+    const completer = new Completer(options.store, clock, limits, name, trouble, (move) => this.#expect(move.wait))
     this.#services = { store: options.store, clock, limits, registry, completer, log, name }
     this.#worker = new Worker(this.#services, {
       name,
@@ -70,10 +72,17 @@ export class Engine {
   async start(): Promise<void> {
     if (this.#state !== 'new') return
     this.#state = 'started'
-    await this.prepare()
-    if (this.#isStopped()) return
-    this.#unlisten = this.#services.store.signals?.((signal) => this.#hear(signal)) ?? (() => {})
-    await this.#worker.start()
+    try {
+      await this.prepare()
+      if (this.#isStopped()) return
+      this.#unlisten = this.#services.store.signals?.((signal) => this.#hear(signal)) ?? (() => {})
+      await this.#worker.start()
+    } catch (error) {
+      // Nothing runs: it can be started again.
+      this.#unlisten()
+      if (!this.#isStopped()) this.#state = 'new'
+      throw error
+    }
     this.#sweeper.start()
   }
 

@@ -9,12 +9,14 @@ import { childrenOf } from './births.ts'
 import { asideOf, moveOf } from './moves.ts'
 import type { Services } from './services.ts'
 import { tell } from './telling.ts'
+import { Trouble } from './trouble.ts'
 
 const looksInARow = 4
 
 /** Does what nobody holds a lease for: woken parents, timers, retention, dead workers. One per process; any number may run. */
 export class Sweeper {
   readonly #services: Services
+  readonly #trouble: Trouble
   /** Something waits to run from about now. */
   readonly #onWork: () => void
   #state: 'idle' | 'sweeping' | 'ended' = 'idle'
@@ -29,6 +31,7 @@ export class Sweeper {
 
   constructor(services: Services, onWork: () => void) {
     this.#services = services
+    this.#trouble = new Trouble(services.clock, services.log, 'a sweep')
     this.#onWork = onWork
   }
 
@@ -84,7 +87,7 @@ export class Sweeper {
   }
 
   async #sweep(): Promise<void> {
-    const { store, clock, limits, registry, log } = this.#services
+    const { store, clock, limits, registry } = this.#services
     this.#again = false
     let next: number | null = null
     try {
@@ -98,8 +101,11 @@ export class Sweeper {
       for (const root of due.purges) await this.#purge(root)
       if (moves.length > 0 || due.purges.length > 0) this.#again = true
       next = due.next
+      this.#trouble.over()
     } catch (error) {
-      log.warn({ error: messageOf(error) }, 'a sweep failed; it is tried again')
+      this.#again = false
+      // The poll is pause enough.
+      this.#trouble.failed(error)
     }
     this.#sweeping = false
     if (this.#state !== 'sweeping') return

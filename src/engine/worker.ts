@@ -12,6 +12,7 @@ import { placeOf, type Run } from './registry.ts'
 import { Running } from './running.ts'
 import type { Services } from './services.ts'
 import { gatherMs, Slots } from './slots.ts'
+import { Trouble } from './trouble.ts'
 
 /** Claims what it can start soon, runs it, and keeps its lease alive. One per process. */
 export class Worker {
@@ -20,6 +21,7 @@ export class Worker {
   readonly #executor: Executor
   readonly #groups: GroupExecutor
   readonly #patrol: Patrol
+  readonly #trouble: Trouble
   readonly #runs: readonly Run[]
   /** By the place where the processor runs. */
   readonly #slots = new Map<string, Slots>()
@@ -41,6 +43,7 @@ export class Worker {
 
   constructor(services: Services, identity: WorkerIdentity) {
     this.#services = services
+    this.#trouble = new Trouble(services.clock, services.log, 'claiming')
     this.#identity = identity
     const { roles } = identity
     this.#runs = services.registry.runs.filter(
@@ -199,6 +202,7 @@ export class Worker {
         this.#again = false
         await this.#square(this.#id)
         if (await this.#claim(this.#id)) this.#again = true
+        this.#trouble.over()
       }
     } catch (error) {
       await this.#recover(error)
@@ -396,11 +400,11 @@ export class Worker {
   }
 
   async #recover(error: unknown): Promise<void> {
-    const { clock, log } = this.#services
+    const { clock } = this.#services
     if (isSluiceError(error, 'lease_lost') && this.#id !== null) return this.#lost(this.#id)
-    log.warn({ error: messageOf(error) }, 'claiming failed; it is tried again')
     this.#inDoubt = true
-    await new Promise<void>((resolve) => clock.after(50 * (1 + clock.random()), resolve))
+    const pauseMs = this.#trouble.failed(error)
+    await new Promise<void>((resolve) => clock.after(pauseMs, resolve))
     this.#again = true
   }
 

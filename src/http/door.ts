@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Access, type Caller, mayAct, type Role } from './access.ts'
+import type { Callers } from './feed/callers.ts'
 import { HttpRefusal } from './problem.ts'
 import { isSame } from './secret.ts'
 import { type Sessions, sessionCookie } from './sessions.ts'
@@ -11,6 +12,8 @@ declare module 'fastify' {
     caller: Caller | null
     /** The body as it was sent, for whoever must compare it. */
     bodyBytes: Buffer | null
+    /** Calls back when the right by which this request was let in is taken back. Returns a function that ends the watch. */
+    untilRevoked(close: () => void): () => void
   }
   interface FastifyContextConfig {
     /** Who may call this route. Default: whoever has a token. */
@@ -29,6 +32,8 @@ export interface DoorOptions {
   readonly names: readonly string[]
   /** Bound to this machine alone. */
   readonly isLoopback: boolean
+  /** Those who are let in for long. */
+  readonly callers: Callers<{ close(): void }>
 }
 
 const unsafeMethods = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
@@ -47,6 +52,12 @@ export class Door {
   guard(server: FastifyInstance): void {
     server.decorateRequest('caller', null)
     server.decorateRequest('bodyBytes', null)
+    const { callers } = this.#options
+    server.decorateRequest('untilRevoked', function (this: FastifyRequest, close: () => void) {
+      const listener = { close }
+      if (this.caller) callers.add(listener, this.caller)
+      return () => callers.delete(listener)
+    })
     server.addHook('onRequest', async (request) => {
       this.#checkHost(request)
       request.caller = await this.#callerOf(request)

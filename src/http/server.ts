@@ -15,6 +15,7 @@ import { Collections } from './collections.ts'
 import type { Context } from './context.ts'
 import { Door, isLoopbackAddress } from './door.ts'
 import type { Families } from './families.ts'
+import { Callers } from './feed/callers.ts'
 import { FeedHub } from './feed/hub.ts'
 import type { Listener } from './feed/listener.ts'
 import { type HttpLimits, httpLimitsOf } from './http-limits.ts'
@@ -188,7 +189,7 @@ async function guard(
   addSecurityHeaders(server)
   await server.register(fastifyCookie)
   const names = ['localhost', options.listen.host, ...(options.names ?? [])]
-  new Door({ access, sessions, names, isLoopback }).guard(server)
+  new Door({ access, sessions, names, isLoopback, callers: new Callers(context) }).guard(server)
   await server.register(fastifyRateLimit, {
     timeWindow: limits.windowMs,
     max: (request: FastifyRequest) => (request.caller ? limits.requestsMax : limits.strangersMax),

@@ -21,13 +21,22 @@ export type Death =
   /** Asleep at a named point past its lease while another process takes over, then awake as if nothing had been; both are killed at last. */
   | { readonly kind: 'zombie'; readonly point: TrapPoint; readonly nth: number; readonly overlapMs: number }
 
-const program = new URL('./child.ts', import.meta.url)
+/** The program of the processes that die. */
+export const program = new URL('./child.ts', import.meta.url)
 
 /** Processes that are killed leave nothing for the next one's start: one that ends in peace compiles the program for all. */
 export async function warmUp(scene: Scene): Promise<void> {
   const folder = scene.place('warm-up')
   const order: ChildOrder = { name: 'warm-up', folder, task: 'submit', ranges: [], trap: null, cancels: false }
   await scene.start(program, order).success(60_000)
+}
+
+/** A clean process submits again what was ever begun, waits until all is settled, and writes down the store. */
+export async function settle(scene: Scene, folder: string): Promise<Evidence> {
+  const order: ChildOrder = { name: 'settle', folder, task: 'settle', ranges: [], trap: null, cancels: false }
+  await scene.start(program, order).success(60_000)
+  const dump = JSON.parse(readFileSync(join(folder, dumpName), 'utf8')) as StoreDump
+  return { ...dump, notes: readJournals(folder) }
 }
 
 /** A point that is not passed by then may never be: the process is killed from outside instead. */
@@ -104,19 +113,8 @@ export class Campaign {
     }
   }
 
-  /** A clean process submits again what was ever begun, waits until all is settled, and writes down the store. */
-  async settle(): Promise<Evidence> {
-    const order: ChildOrder = {
-      name: 'settle',
-      folder: this.folder,
-      task: 'settle',
-      ranges: [],
-      trap: null,
-      cancels: false,
-    }
-    await this.#scene.start(program, order).success(60_000)
-    const dump = JSON.parse(readFileSync(join(this.folder, dumpName), 'utf8')) as StoreDump
-    return { ...dump, notes: readJournals(this.folder) }
+  settle(): Promise<Evidence> {
+    return settle(this.#scene, this.folder)
   }
 
   #start(death: Death): TestProcess {

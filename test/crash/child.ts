@@ -47,9 +47,9 @@ class Child {
   }
 
   async run(): Promise<void> {
-    const { task } = this.#order
-    if (task === 'submit') await this.#engine.prepare()
-    else await this.#engine.start()
+    const { task, outlasts } = this.#order
+    if (task === 'submit' || outlasts) await this.#asking(() => this.#engine.prepare())
+    if (task !== 'submit') await this.#engine.start()
     process.once('SIGTERM', () => {
       this.#isStopping = true
     })
@@ -64,9 +64,25 @@ class Child {
 
   async #workOn(): Promise<void> {
     while (!this.#isStopping) {
-      await this.#reopen()
+      await this.#asking(() => this.#reopen())
       await sleep(this.#clock, 20)
     }
+  }
+
+  /** Asks until there is an answer, if the store may be away for a while. */
+  async #asking<Result>(ask: () => Promise<Result>): Promise<Result> {
+    for (;;) {
+      try {
+        return await ask()
+      } catch (error) {
+        if (!this.#isPassing(error)) throw error
+        await sleep(this.#clock, 50)
+      }
+    }
+  }
+
+  #isPassing(error: unknown): boolean {
+    return this.#order.outlasts === true && isSluiceError(error, 'internal')
   }
 
   async #waitForAll(): Promise<void> {
@@ -108,9 +124,11 @@ class Child {
     const plans = numbers.map(planOf)
     this.#journal.write(...plans.map(({ key }) => ({ kind: 'submit', phase: 'invoke', key }) as const))
     for (const [machine, group] of Map.groupBy(plans, (plan) => plan.machine)) {
-      const submitted = await this.#control.submitMany(
-        machine,
-        group.map(({ key, data }) => ({ key, data })),
+      const submitted = await this.#asking(() =>
+        this.#control.submitMany(
+          machine,
+          group.map(({ key, data }) => ({ key, data })),
+        ),
       )
       const notes = group.map(({ key }, index) => ({ kind: 'submit', phase: 'ok', key, ...submitted[index]! }) as const)
       this.#journal.write(...notes)
@@ -153,6 +171,8 @@ class Child {
       })
       this.#journal.write({ ...note, phase: 'ok' })
     } catch (error) {
+      // Nobody knows what became of it, and nobody says.
+      if (this.#isPassing(error)) return
       if (!isSluiceError(error, 'conflict')) throw error
       this.#journal.write({ ...note, phase: 'fail' })
     }

@@ -15,6 +15,8 @@ export interface ChildOrder {
   readonly trap: TrapSetting | null
   /** Whether it cancels the batches that are there to be cancelled. */
   readonly cancels: boolean
+  /** The store may be away for a while: what it does not answer is asked again. Without it the process ends. */
+  readonly outlasts?: boolean
   /** Short leases by default, so that what a killed process held is soon taken over. */
   readonly limits?: Partial<Limits>
 }

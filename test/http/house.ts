@@ -8,6 +8,7 @@ import { openUpload } from 'sluice/upload'
 import { z } from 'zod'
 import { jobPort } from '../../src/cli/family/job-port.ts'
 import { uploadPort } from '../../src/cli/family/upload-port.ts'
+import { dashboard } from '../../src/dashboard/index.ts'
 import {
   type Access,
   type HttpLimits,
@@ -52,6 +53,7 @@ export interface HouseOptions {
   readonly listen?: ServerOptions['listen']
   readonly names?: readonly string[]
   readonly hasFamilies?: boolean
+  readonly hasDashboard?: boolean
   readonly log?: Logger
 }
 
@@ -116,6 +118,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
       },
       listen: options.listen ?? { host: '127.0.0.1', port: 0 },
       ...(options.names ? { names: options.names } : {}),
+      ...(options.hasDashboard ? { dashboard: dashboard({ control, clock }) } : {}),
     })
     const { url } = server
     const closeServer = async () => {

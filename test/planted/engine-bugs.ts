@@ -26,7 +26,7 @@ export const engineBugs: readonly Bug[] = [
     file: 'src/engine/completer.ts',
     find: 'this.#store.commit(operation, moves)',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the source of a template.
-    replace: 'this.#store.commit(`${operation}/${pauseMs}`, moves)',
+    replace: 'this.#store.commit(`${operation}/${this.#operations++}`, moves)',
     caughtBy: inSimulation(lostAnswers),
   },
   {

@@ -108,7 +108,7 @@ export const laneBugs: readonly Bug[] = [
     name: 'published-uncounted',
     what: 'Staged children appear without being counted: the parent closes while they are open.',
     file: 'src/store/memory/spawn.ts',
-    find: 'else memory.publish(row, now)',
+    find: 'else memory.publish(row, now, watches?.get(laneKey(row)))',
     replace: 'else row.lane = memory.lanes.makeFor(row.entity, row.watches, now)',
     caughtBy: onMemory('Spawning', 'publishing shows and counts all that was staged, with what the move brings itself'),
   },

@@ -204,13 +204,13 @@ for (const kind of storeKinds) {
       await using stage = await Stage.open(kind, [job])
       const { id } = await stage.run(job, {})
       const [chunk] = await stage.chunks(id)
-      for (const asked of [
-        stage.chunked.job(stage.control, chunk!.id),
-        stage.chunked.chunks(stage.control, chunk!.id),
-        stage.chunked.warnings(stage.control, chunk!.id),
-        stage.chunked.rerun(stage.control, chunk!.id),
+      for (const ask of [
+        () => stage.chunked.job(stage.control, chunk!.id),
+        () => stage.chunked.chunks(stage.control, chunk!.id),
+        () => stage.chunked.warnings(stage.control, chunk!.id),
+        () => stage.chunked.rerun(stage.control, chunk!.id),
       ]) {
-        await assert.rejects(asked, refused('not_found', /is no job; it is of machine chunked_chunk/))
+        await assert.rejects(ask, refused('not_found', /is no job; it is of machine chunked_chunk/))
       }
       await assert.rejects(stage.chunked.job(stage.control, 4_711), refused('not_found', /4711/))
       assert.deepEqual((await stage.chunked.chunks(stage.control, id, { step: 'nowhere' })).chunks, [])

@@ -12,6 +12,7 @@ for (const kind of storeKinds) {
     test('nothing of a gated step starts before the steps before it are complete; its chunks wait untouched', async () => {
       const last = gateOf()
       const look = gateOf()
+      const running = gateOf()
       const begun: string[] = []
       const job = defineJob({ id: 'gated', version: 1, parameters: none })
         .firstStep({
@@ -37,6 +38,7 @@ for (const kind of storeKinds) {
           concurrency: 1,
           run: async () => {
             begun.push('c')
+            running.open()
             await look.passed
           },
         })
@@ -65,6 +67,7 @@ for (const kind of storeKinds) {
         ({ data }) => (data as { currentStep: string }).currentStep === 'c',
       )
       assert.equal(opened.state, 'in_progress')
+      await running.passed
       // One of them runs. The rest is shown as ready, though their rows are what they were.
       const shown = await stage.chunks(id, 'c')
       const resting = shown.filter(({ state }) => state === 'ready')

@@ -4,6 +4,7 @@ import { dirname, resolve } from 'node:path'
 import { type Logger, pino } from 'pino'
 import type { Control } from '../../control.ts'
 import { Engine } from '../../engine/engine.ts'
+import { walkMachine } from '../../engine/walk.ts'
 import { type OpenFamilies, openFamilies } from '../family/families.ts'
 import type { Layout } from '../family/layout.ts'
 import { migrationOf, refuseOlder } from '../migration.ts'
@@ -41,10 +42,7 @@ export async function openWorks(settings: Settings): Promise<Works> {
   const families = await openFamilies(settings)
   try {
     const { implementations } = families
-    const served = servedMachines(
-      settings.serves,
-      implementations.map(({ machine }) => machine),
-    )
+    const served = servedMachines(settings.serves, [...implementations.map(({ machine }) => machine), walkMachine])
     const store = await openStore(layout.store, { connections: settings.connections })
     try {
       const version = versionOfPackage()

@@ -8,7 +8,7 @@ import { postgresPlace } from '../open-store.ts'
 import { holdToLook } from '../place.ts'
 import { masked } from '../secret.ts'
 import { sizeOf } from '../size.ts'
-import { parseStoreAddress, type StoreAddress, shownStore } from '../store-address.ts'
+import { parseStoreAddress, type StoreAddress } from '../store-address.ts'
 import { plain } from '../text.ts'
 import { type Found, note, trouble, well } from './finding.ts'
 
@@ -20,7 +20,7 @@ export async function storeFindings(store: string, full: boolean): Promise<reado
         ? fileFindings(address.file, full)
         : [note(`There is none yet at ${plain(address.file, 200)}.`)]
     case 'postgres':
-      return serverFindings(store, address)
+      return serverFindings(address)
     default:
       return address satisfies never
   }
@@ -56,17 +56,13 @@ function fileFindings(file: string, full: boolean): readonly Found[] {
 const verdicts = { ok: 'well', warning: 'note', error: 'trouble' } as const
 
 /** The store knows best what to ask its server; whatever it has to say is told word for word, without passwords. */
-async function serverFindings(
-  store: string,
-  address: Extract<StoreAddress, { kind: 'postgres' }>,
-): Promise<readonly Found[]> {
+async function serverFindings(address: Extract<StoreAddress, { kind: 'postgres' }>): Promise<readonly Found[]> {
   const { examine } = await import('../../store/postgres/index.ts')
   const findings = await examine(postgresPlace(address))
-  const told = findings.map(({ level, what, advice }): Found => {
+  return findings.map(({ level, what, advice }): Found => {
     const sentence = advice === null ? what : `${what} ${advice}`
     return { verdict: verdicts[level], sentence: plain(masked(sentence), 500) }
   })
-  return [well(`${plain(shownStore(store), 200)} answers.`), ...told]
 }
 
 /** A store from the future: the clock was set back, and all that waits for a time waits longer. */

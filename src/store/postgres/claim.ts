@@ -35,11 +35,13 @@ export function checkClaim(request: ClaimRequest): void {
 export async function claim(desk: Desk, request: ClaimRequest): Promise<ClaimResult> {
   checkClaim(request)
   for (;;) {
-    const attempt = await attemptOf(desk, request)
+    const over = desk.leases.over(request.worker)
+    const attempt = await attemptOf(desk, request, over)
     if (attempt.isRipe) {
       await ripen(desk)
       continue
     }
+    desk.leases.removed(request.worker, over)
     if (attempt.claimed) desk.leases.begun(request.worker, attempt.number, attempt.claimed)
     if (attempt.hints) desk.tell(attempt.hints)
     if (attempt.empty.length > 0) await rest(desk, attempt.empty)
@@ -62,8 +64,7 @@ interface Attempt {
 
 const nothing: ClaimResult = { entities: [], suspects: false }
 
-async function attemptOf(desk: Desk, request: ClaimRequest): Promise<Attempt> {
-  const number = desk.nextClaim()
+async function attemptOf(desk: Desk, request: ClaimRequest, over: readonly number[]): Promise<Attempt> {
   return desk.write(async (session, facts) => {
     const served = servedOf(desk, request.runs)
     const [worker, ripe, lines] = await Promise.all([
@@ -75,7 +76,7 @@ async function attemptOf(desk: Desk, request: ClaimRequest): Promise<Attempt> {
       linesOf(session, served),
     ])
     if (!worker) throw leaseLost(request.worker)
-    if (ripe) return { result: nothing, claimed: null, number, hints: null, empty: [], again: true, isRipe: true }
+    if (ripe) return { result: nothing, claimed: null, number: 0, hints: null, empty: [], again: true, isRipe: true }
     const stock = new Stock(session, desk.dictionary)
     const selection = new Selection(desk, session, facts, stock, request, served, lines)
     const { picks, suspects } = await choose(session, request, selection)
@@ -90,7 +91,7 @@ async function attemptOf(desk: Desk, request: ClaimRequest): Promise<Attempt> {
         return units
       },
     )
-    const data = write(desk, session, request.worker, number, picks, facts, name)
+    const data = write(desk, session, request.worker, over, picks, facts, name)
     if (units.size > 0) {
       session.send(
         'UPDATE entity_hot SET shares = u.shares FROM unnest($1::int8[], $2::text[]) AS u (id, shares) WHERE entity_hot.id = u.id',
@@ -99,7 +100,8 @@ async function attemptOf(desk: Desk, request: ClaimRequest): Promise<Attempt> {
     }
     ledger.flush(session)
     if (!ledger.changes.isEmpty) note(session, ledger.changes.text(), facts.now)
-    const texts = new Map((await data).map(([id, text]) => [id as number, text as string]))
+    const { number, rows } = await data
+    const texts = new Map(rows.map(([id, text]) => [id as number, text as string]))
     const entities = picks.map(({ row }): Entity => {
       const lane = selection.laneOf(row)
       return entityOf({ ...row, data: texts.get(row.id) ?? '' }, lane, desk.dictionary)
@@ -227,23 +229,25 @@ async function write(
   desk: Desk,
   session: Session,
   worker: number,
-  number: number,
+  over: readonly number[],
   picks: readonly Pick[],
   { now }: Facts,
   name: string,
-): Promise<readonly Row[]> {
-  const over = desk.leases.takeOver(worker)
+): Promise<{ readonly number: number; readonly rows: readonly Row[] }> {
   if (over.length > 0)
-    session.send('DELETE FROM claimed WHERE worker = $1 AND number = ANY($2::int4[])', [worker, over])
-  if (picks.length === 0) return []
+    session.send('DELETE FROM claimed WHERE worker = $1 AND number = ANY($2::int8[])', [worker, over])
+  if (picks.length === 0) return { number: 0, rows: [] }
   const ids = picks.map(({ row }) => row.id)
-  session.send('INSERT INTO claimed (worker, number, ids) VALUES ($1, $2, $3::int8[])', [worker, number, ids])
+  const numbered = session.one('INSERT INTO claimed (worker, ids) VALUES ($1, $2::int8[]) RETURNING number', [
+    worker,
+    ids,
+  ])
   const answers = [...Map.groupBy(picks, ({ served }) => served)].map(([{ run }, group]) => {
     const suspect = group[0]!.row.suspect
     const leased = group.map(({ row }) => row.id)
     if (run.hops.length === 0) return session.all(leaseSql, [leased, worker, suspect])
     const state = desk.dictionary.word(run.hops.at(-1)!.to)
-    const rest = `,${now},${desk.dictionary.path('claim', run.hops)},${JSON.stringify([name])},null]\n`
+    const rest = `,${desk.dictionary.path('claim', run.hops)},${JSON.stringify([name])},null]\n`
     return session.all(hopSql, [leased, worker, suspect, state, now, rest])
   })
   for (const { row, served } of picks) {
@@ -253,10 +257,11 @@ async function write(
     if (served.run.hops.length === 0) continue
     row.state = desk.dictionary.word(served.run.hops.at(-1)!.to)
     row.seq += 1
-    row.changedAt = now
+    row.changedAt = Math.max(row.changedAt, now)
     if (row.wait === waits.gatedRun) row.wait = waits.run
   }
-  return (await Promise.all(answers)).flat()
+  const [number, ...rows] = await Promise.all([numbered, ...answers])
+  return { number: number?.[0] as number, rows: rows.flat() }
 }
 
 const leaseSql = `UPDATE entity_hot SET owner = $2, epoch = epoch + 1, attempts = attempts + 1, suspect = $3
@@ -264,8 +269,8 @@ const leaseSql = `UPDATE entity_hot SET owner = $2, epoch = epoch + 1, attempts 
 
 /** The hops that the claim itself takes are a move, with its history. Behind the gate nothing is gated any more. */
 const hopSql = `UPDATE entity_hot SET owner = $2, epoch = epoch + 1, attempts = attempts + 1, suspect = $3, state = $4, seq = seq + 1,
-  changed_at = $5, wait = CASE wait WHEN ${waits.gatedRun} THEN ${waits.run} ELSE wait END,
-  trail = trail || '[' || (seq + 1) || ',' || (epoch + 1) || ',' || generation || $6
+  changed_at = greatest(changed_at, $5), wait = CASE wait WHEN ${waits.gatedRun} THEN ${waits.run} ELSE wait END,
+  trail = trail || '[' || (seq + 1) || ',' || (epoch + 1) || ',' || generation || ',' || greatest(changed_at, $5) || $6
   WHERE id = ANY($1::int8[]) RETURNING id, data`
 
 /** Whoever's time has come stands in line from now on. */
@@ -324,7 +329,7 @@ async function tidy(desk: Desk, worker: number): Promise<void> {
   if (old.length === 0) return
   const gone = await desk.database.single((session) =>
     session.all(
-      `DELETE FROM claimed WHERE worker = $1 AND number = ANY($2::int4[]) AND NOT EXISTS (
+      `DELETE FROM claimed WHERE worker = $1 AND number = ANY($2::int8[]) AND NOT EXISTS (
          SELECT FROM unnest(ids) AS held (id) JOIN entity_hot ON entity_hot.id = held.id WHERE owner = $1) RETURNING number`,
       [worker, old],
     ),

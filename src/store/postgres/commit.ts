@@ -10,7 +10,7 @@ import { judge, saved } from './judge.ts'
 import { decided, type Ids, Ledger } from './ledger.ts'
 import { move as apply } from './moving.ts'
 import type { LaneName, ShareName } from './need.ts'
-import { begin, end } from './operation.ts'
+import { end } from './operation.ts'
 import { sharesOf, waits } from './row.ts'
 import { Stock } from './stock.ts'
 import { refusalOfMoveTexts } from './text-fault.ts'
@@ -42,7 +42,11 @@ export async function commit(desk: Desk, operation: string, moves: readonly Move
   return inOne(desk, operation, moves, (session, facts, name) => writeAll(desk, session, facts, name, moves))
 }
 
-type Written = { readonly verdicts: readonly Verdict[]; readonly hints: Signal | null }
+interface Written {
+  readonly verdicts: readonly Verdict[]
+  readonly hints: Signal | null
+  readonly isRepeat?: boolean
+}
 
 async function inOne(
   desk: Desk,
@@ -51,14 +55,15 @@ async function inOne(
   write: (session: Session, facts: Facts, name: string) => Promise<Written>,
 ): Promise<readonly Verdict[]> {
   const name = `commit ${operation}`
-  const { verdicts, hints } = await desk.write(async (session, facts): Promise<Written> => {
-    const known = await begin(session, name, facts.now, desk.limits.operationMs)
-    if (known !== null) return { verdicts: verdictsOf(known), hints: null }
-    return write(session, facts, name)
-  })
+  const { verdicts, hints, isRepeat } = await desk.once(
+    name,
+    (session, facts): Promise<Written> => write(session, facts, name),
+    (known) => ({ verdicts: verdictsOf(known), hints: null, isRepeat: true }),
+  )
   // Told only when it is there for all to see.
   if (hints) desk.tell(hints)
-  desk.leases.ended(moves, verdicts)
+  // What a repeat answers for may have been claimed again since.
+  if (!isRepeat) desk.leases.ended(moves, verdicts)
   return verdicts
 }
 
@@ -77,7 +82,7 @@ async function writeAll(
     (ledger) => decideAll(ledger, moves),
   )
   ledger.flush(session)
-  end(session, name, textOf(verdicts), ledger.changes.text())
+  end(session, name, textOf(verdicts), ledger.changes.text(), facts.now)
   return { verdicts, hints: ledger.hints() }
 }
 

@@ -7,8 +7,9 @@ import { bear, hintOfWait, rootDescent, rowOfBirth } from './births.ts'
 import { drawn } from './commit.ts'
 import type { Session } from './database.ts'
 import type { Desk } from './desk.ts'
+import type { Facts } from './facts.ts'
 import { decided, Ledger } from './ledger.ts'
-import { begin, end } from './operation.ts'
+import { end } from './operation.ts'
 import { Stock } from './stock.ts'
 import { refusalOfBirthTexts } from './text-fault.ts'
 
@@ -17,7 +18,7 @@ export async function create(
   operation: string,
   births: readonly Birth[],
 ): Promise<readonly CreateVerdict[]> {
-  const { createMax, operationMs } = desk.limits
+  const { createMax } = desk.limits
   if (births.length > createMax) {
     throw new SluiceError(
       'invalid',
@@ -30,9 +31,7 @@ export async function create(
   }
   const name = `create ${operation}`
   type Written = { readonly verdicts: readonly CreateVerdict[]; readonly hints: Signal | null }
-  const { verdicts, hints } = await desk.write(async (session, facts): Promise<Written> => {
-    const known = await begin(session, name, facts.now, operationMs)
-    if (known !== null) return { verdicts: JSON.parse(known), hints: null }
+  const write = async (session: Session, facts: Facts): Promise<Written> => {
     const stock = new Stock(session, desk.dictionary)
     const ids = await drawn(session, 'entity_id', births.length)
     const refusals = births.map((birth) => refusalOfBirth(birth, desk.limits) ?? refusalOfBirthTexts(birth))
@@ -54,9 +53,10 @@ export async function create(
         }),
     )
     ledger.flush(session)
-    end(session, name, JSON.stringify(result), ledger.changes.text())
+    end(session, name, JSON.stringify(result), ledger.changes.text(), facts.now)
     return { verdicts: result, hints: ledger.hints() }
-  })
+  }
+  const { verdicts, hints } = await desk.once(name, write, (known) => ({ verdicts: JSON.parse(known), hints: null }))
   if (hints) desk.tell(hints)
   return verdicts
 }

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import type { Clock } from '../../clock.ts'
 import { SluiceError } from '../../errors.ts'
-import { explained, isConflict, isStaleStatement } from './fault.ts'
+import { explained, isAftermath, isConflict, isStaleStatement } from './fault.ts'
 
 export type Value = string | number | boolean | null | readonly (string | number | boolean | null)[]
 export type Row = readonly unknown[]
@@ -10,6 +10,13 @@ export type Row = readonly unknown[]
 const attemptsMax = 20
 /** Nobody waits longer for a connection of his own, or for one to be made. */
 const connectMs = 10_000
+/**
+ * An answer that takes longer will not come: the connection is dropped, and whoever asked asks again. The server gives up a little sooner by
+ * itself, and what a process left open that was stopped in the middle of a transaction, so that nobody waits for its locks.
+ */
+const answerMs = 30_000
+const statementMs = 25_000
+const idleMs = 15_000
 
 /** Numbers come as numbers: ids and times stay below 2^53. */
 const types = {
@@ -69,6 +76,11 @@ export class Session {
     if (this.#fault !== null) throw this.#fault
   }
 
+  /** What really went wrong: statements behind the one that failed are refused only because of it. */
+  faultBehind(error: unknown): unknown {
+    return isAftermath(error) ? (this.#fault ?? error) : error
+  }
+
   #query(sql: string, values: readonly Value[]): Promise<pg.QueryArrayResult> {
     const answer = this.#client.query({
       name: nameOf(sql),
@@ -86,7 +98,7 @@ export class Session {
         return result
       },
       (error) => {
-        this.#fault ??= error
+        if (this.#fault === null || isAftermath(this.#fault)) this.#fault = error
         throw error
       },
     )
@@ -105,6 +117,7 @@ export class Database {
   readonly #clock: Clock
   #rowsWritten = 0
   #isClosed = false
+  #hasWorked = false
 
   constructor(url: string, schema: string, connectionsMax: number, clock: Clock) {
     this.#clock = clock
@@ -145,11 +158,14 @@ export class Database {
   /** A connection of its own, for whoever listens. */
   async connect(): Promise<pg.Client> {
     const client = new pg.Client(this.#config)
+    // An error that nobody listens for would end the process; whoever uses the connection sees it fail.
+    client.on('error', () => {})
     try {
       await client.connect()
       await client.query(this.#settings)
     } catch (error) {
-      throw explained(error, this.where)
+      client.end().catch(() => {})
+      throw this.#explained(error)
     }
     return client
   }
@@ -192,20 +208,27 @@ export class Database {
       return result
     } catch (error) {
       isSound = await isUndone(session)
-      throw error
+      throw session.faultBehind(error)
     } finally {
       client.off('error', ignore)
       client.release(!isSound)
     }
   }
 
+  /** What says that the address is wrong, while starting, is a passing trouble once the same address has worked. */
+  #explained(error: unknown): unknown {
+    return explained(error, this.where, this.#hasWorked)
+  }
+
   async #retrying<Result>(attempt: () => Promise<Result>): Promise<Result> {
     for (let attempts = 1; ; attempts += 1) {
       try {
-        return await attempt()
+        const result = await attempt()
+        this.#hasWorked = true
+        return result
       } catch (error) {
         const isWorthIt = isConflict(error) || isStaleStatement(error)
-        if (!isWorthIt || attempts >= attemptsMax) throw explained(error, this.where)
+        if (!isWorthIt || attempts >= attemptsMax) throw this.#explained(error)
         await new Promise<void>((resolve) => this.#clock.soon(resolve))
       }
     }
@@ -230,6 +253,7 @@ function configOf(url: string): pg.ClientConfig {
     types,
     application_name: 'sluice',
     connectionTimeoutMillis: connectMs,
+    query_timeout: answerMs,
     keepAlive: true,
   }
   return config as pg.ClientConfig
@@ -243,6 +267,7 @@ function settingsOf(schema: string): string {
   const settings = {
     search_path: `${checkSchema(schema)}, pg_temp`,
     ...{ client_encoding: "'UTF8'", timezone: "'UTC'", jit: 'off', plan_cache_mode: 'force_generic_plan' },
+    ...{ statement_timeout: statementMs, idle_in_transaction_session_timeout: idleMs },
     ...{ enable_seqscan: 'off', enable_bitmapscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off' },
   }
   return Object.entries(settings)

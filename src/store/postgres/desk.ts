@@ -5,6 +5,7 @@ import type { Database, Session } from './database.ts'
 import { Dictionary } from './dictionary.ts'
 import { type Facts, factsOf } from './facts.ts'
 import { LeaseBook } from './lease-book.ts'
+import { begin, forget } from './operation.ts'
 import { SharedLines, UnknownLine } from './shared-lines.ts'
 
 /** What one store handle has at hand: its connections, the names it knows, its time. */
@@ -20,7 +21,6 @@ export class Desk {
   readonly tell: (signal: Signal) => void
   #aheadMs = 0
   #latestTime = 0
-  #claims = 0
 
   constructor(database: Database, schema: string, clock: Clock, limits: Limits, tell: (signal: Signal) => void) {
     this.database = database
@@ -42,15 +42,25 @@ export class Desk {
     this.#aheadMs = aheadMs
   }
 
-  /** Claims of one process are numbered, so that each has a row of its own. */
-  nextClaim(): number {
-    this.#claims += 1
-    return this.#claims
-  }
-
   /** One transaction that begins with the facts. It may be run more than once. */
   write<Result>(work: (session: Session, facts: Facts) => Promise<Result>): Promise<Result> {
     return this.learning(() => this.database.write(async (session) => work(session, await this.facts(session))))
+  }
+
+  /** The same for what may be repeated after a lost answer: then `known` makes the result of the verdicts that were given. */
+  once<Result>(
+    name: string,
+    work: (session: Session, facts: Facts) => Promise<Result>,
+    known: (verdicts: string) => Result,
+  ): Promise<Result> {
+    return this.learning(() =>
+      this.database.write(async (session) => {
+        const [answered, facts] = await Promise.all([begin(session, name), this.facts(session)])
+        if (answered && answered.at > facts.now - this.limits.operationMs) return known(answered.verdicts)
+        if (answered) forget(session, name)
+        return work(session, facts)
+      }),
+    )
   }
 
   /** All that it reads is of one moment. */

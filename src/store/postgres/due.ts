@@ -2,13 +2,13 @@ import type { Entity, EntityId } from '../../entity.ts'
 import type { Due } from '../../store.ts'
 import type { Row, Session, Value } from './database.ts'
 import type { Desk } from './desk.ts'
-import { byIndex, entitiesOf, isSeen, lanesOf } from './reading.ts'
+import { entitiesOf, inIndexOrder, isSeen, lanesOf } from './reading.ts'
 import { plans } from './row.ts'
 
 /** What the engine must look at now, up to `limit` of each kind, of the machines that it knows (each `name@version`). */
 export function due(desk: Desk, limit: number, machines: readonly string[] | undefined): Promise<Due> {
   return desk.read(async (session, facts) => {
-    byIndex(session)
+    inIndexOrder(session)
     const { now } = facts
     const [woken, looks, timers, purges, times] = await Promise.all([
       wokenOf(session, machines, limit),

@@ -7,8 +7,6 @@ import { type Dictionary, Unlearned } from './dictionary.ts'
 /** What every transaction asks first, in one statement: the time, and the few orders that stand over everything. */
 export interface Facts {
   readonly now: number
-  /** What is taken from a transaction's number to get its position in the feed. */
-  readonly base: number
   readonly holds: Holds
   /** Roots that are being purged: nothing of their trees is claimed or committed any more. */
   readonly purging: ReadonlySet<EntityId>
@@ -18,7 +16,6 @@ export interface Facts {
 
 const query = `SELECT (SELECT at FROM operation ORDER BY position DESC LIMIT 1),
   (SELECT value FROM counter WHERE name = 'time'),
-  (SELECT value FROM counter WHERE name = 'base'),
   (SELECT value FROM counter WHERE name = 'machines'),
   (SELECT json_agg(json_build_array(id, scope, reason, owner, until, since, set_by) ORDER BY id) FROM hold),
   (SELECT json_agg(id) FROM tombstone WHERE purged_at IS NULL),
@@ -27,7 +24,6 @@ const query = `SELECT (SELECT at FROM operation ORDER BY position DESC LIMIT 1),
 type Found = [
   latest: number | null,
   noted: number | null,
-  base: number | null,
   machines: number | null,
   holds: readonly HoldColumns[] | null,
   purging: readonly number[] | null,
@@ -41,11 +37,10 @@ export async function factsOf(
   time: (latest: number) => number,
 ): Promise<Facts> {
   const found = (await session.one(query)) as Found
-  const [latest, noted, base, machines, holds, purging, stagings] = found
+  const [latest, noted, machines, holds, purging, stagings] = found
   if (!dictionary.isCurrent(machines ?? -1)) throw new Unlearned({})
   return {
     now: time(Math.max(latest ?? 0, noted ?? 0)),
-    base: base ?? 0,
     holds: new Holds((holds ?? []).map(holdOf)),
     purging: new Set(purging ?? []),
     stagings: new Set(stagings ?? []),

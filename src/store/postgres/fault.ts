@@ -16,6 +16,11 @@ export function isConflict(error: unknown): boolean {
   return code === '40001' || code === '40P01' || code === '55P03' || code === '23505'
 }
 
+/** An earlier statement of the same transaction has failed: that one tells why. */
+export function isAftermath(error: unknown): boolean {
+  return toldOf(error).code === '25P02'
+}
+
 /** A value that the database will not have, whoever sends it. */
 export function isRefusedValue(error: unknown): boolean {
   const { code } = toldOf(error)
@@ -83,15 +88,21 @@ export function isPassing(error: unknown): boolean {
   const { code, message = '' } = toldOf(error)
   if (code !== undefined && passing.has(code)) return true
   if (code !== undefined && /^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN)/.test(code)) return true
-  return /Connection terminated|connection timeout|timeout expired|Connection ended|Client has encountered a connection error|server closed/i.test(
+  return /Connection terminated|connection timeout|timeout expired|Connection ended|Client has encountered a connection error|server closed|trying to connect|Query read timeout/i.test(
     message,
   )
 }
 
+/** They speak of the address while a process starts, and of a moment (a failover, a name server) once it has worked. */
+const doubtful = new Set(['ENOTFOUND', 'EAI_AGAIN', '25006', '08P01', '3D000', '28000', '28P01', '53300'])
+
 /** Whatever went wrong, in words that say what to change. */
-export function explained(error: unknown, where: string): unknown {
+export function explained(error: unknown, where: string, hasWorked: boolean): unknown {
   if (error instanceof SluiceError) return error
   const { code, message = '' } = toldOf(error)
+  if (hasWorked && code !== undefined && doubtful.has(code)) {
+    return new SluiceError('internal', `PostgreSQL at ${where} cannot be used now: ${message}`, { code }, error)
+  }
   const advice = code === undefined ? undefined : advices[code]
   if (advice) {
     return new SluiceError(

@@ -4,8 +4,8 @@ import type { EventPage, EventQuery } from '../../store.ts'
 import type { Change } from './changes.ts'
 import type { Session } from './database.ts'
 import type { Desk } from './desk.ts'
-import type { Facts } from './facts.ts'
 import { historyOf, recordsOf } from './history.ts'
+import { horizon } from './operation.ts'
 
 /**
  * A position is the operation's number times this, plus how far the reader has come within it. What an operation changed is counted in
@@ -37,11 +37,12 @@ export interface FeedOptions {
 }
 
 /** The feed of all moves and creations behind a position. */
-export function readFeed(desk: Desk, after: number, { limit, onBehind }: FeedOptions): Promise<EventPage> {
+export async function readFeed(desk: Desk, after: number, { limit, onBehind }: FeedOptions): Promise<EventPage> {
+  const bound = await desk.database.single(horizon)
   return desk.read(async (session, facts) => {
     const begin = Math.floor(Math.max(0, Math.min(after, Number.MAX_SAFE_INTEGER)))
     const [ends, first] = await Promise.all([
-      endsOf(session, facts, desk.limits.operationMs),
+      endsOf(session, bound, facts.now - desk.limits.operationMs),
       operationsFrom(session, Math.floor(begin / span)),
     ])
     if (ends.isBehind) onBehind()
@@ -92,17 +93,16 @@ interface Ends {
 }
 
 /** Operations count as gone up to the first that is young enough, whether they were removed or not. */
-async function endsOf(session: Session, { base, now }: Facts, keptMs: number): Promise<Ends> {
+async function endsOf(session: Session, horizon: number, since: number): Promise<Ends> {
   const row = await session.one(
     `WITH bound AS MATERIALIZED (
-       SELECT pg_snapshot_xmin(pg_current_snapshot())::text::int8 - $1 AS horizon,
-         (SELECT position FROM operation WHERE at >= $2 ORDER BY position LIMIT 1) AS oldest)
-     SELECT horizon, (SELECT value FROM counter WHERE name = 'pruned'), (SELECT max(position) FROM operation),
+       SELECT $1::int8 AS horizon, (SELECT position FROM operation WHERE at >= $2 ORDER BY position LIMIT 1) AS oldest)
+     SELECT (SELECT value FROM counter WHERE name = 'pruned'), (SELECT max(position) FROM operation),
        (SELECT max(position) FROM operation WHERE position < horizon),
        (SELECT max(position) FROM operation WHERE position < least(oldest, horizon)) FROM bound`,
-    [base, now - keptMs],
+    [horizon, since],
   )
-  const [horizon, pruned, last, shown, old] = row as [number, ...(number | null)[]]
+  const [pruned, last, shown, old] = row as (number | null)[]
   const gone = Math.max(pruned ?? -1, old ?? -1)
   return { horizon, gone, end: Math.max(gone, shown ?? -1) + 1, isBehind: (last ?? -1) >= horizon }
 }

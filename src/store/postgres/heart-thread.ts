@@ -2,6 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../../clock.ts'
 import { isSluiceError } from '../../errors.ts'
 import type { LeaseProof, Signal } from '../../store.ts'
+import { aheadOf } from './clock-difference.ts'
 import { Database } from './database.ts'
 import { Desk } from './desk.ts'
 import { type FromThread, type HeartData, lookMs, type ToThread } from './heart-message.ts'
@@ -98,14 +99,11 @@ async function keepLease(): Promise<void> {
   if (renewing === attempt) renewing = null
 }
 
-/** What the way there and back takes is halved. */
 async function lookAtClock(): Promise<void> {
   const begun = clock.now()
   if (begun - clockAt < clockMs) return
-  const row = await desk.database.single((session) =>
-    session.one('SELECT (extract(epoch FROM clock_timestamp()) * 1000)::int8'),
-  )
-  desk.setAhead((row?.[0] as number) - (begun + clock.now()) / 2)
+  const aheadMs = await aheadOf(desk.database, clock)
+  if (aheadMs !== null) desk.setAhead(aheadMs)
   clockAt = begun
 }
 

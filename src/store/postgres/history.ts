@@ -4,7 +4,7 @@ import type { Session } from './database.ts'
 import type { Dictionary } from './dictionary.ts'
 
 /** One move, as a line of an entity's trail or of its history has it. What is missing at the end is null. */
-type Line = readonly [
+export type Line = readonly [
   seq: number,
   epoch: number,
   generation: number,
@@ -77,7 +77,7 @@ async function olderOf(session: Session, moves: readonly MoveName[]): Promise<Re
   return new Map(rows.map(([entity, seq, records]) => [`${entity}/${seq}`, records as string]))
 }
 
-function linesOf(text: string): readonly string[] {
+export function linesOf(text: string): readonly string[] {
   return text.split('\n').slice(0, -1)
 }
 
@@ -88,7 +88,7 @@ function lineIn(text: string, seq: number): string | null {
   return text.slice(begin, text.indexOf('\n', begin))
 }
 
-function recordOf(entity: EntityId, line: Line, dictionary: Dictionary): MoveRecord {
+export function recordOf(entity: EntityId, line: Line, dictionary: Dictionary): MoveRecord {
   const [seq, epoch, generation, at, path, actor, error] = line
   const { cause, hops } = dictionary.pathOf(path)
   const [name, role, reason, requestId] = actor ?? []

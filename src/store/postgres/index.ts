@@ -1,7 +1,9 @@
 import { type Clock, systemClock } from '../../clock.ts'
 import { defaultLimits, type Limits } from '../../limits.ts'
 import type { HeartRequest, Store } from '../../store.ts'
+import { refuseMarked, type Transfer } from '../../transfer.ts'
 import { claim } from './claim.ts'
+import { aheadOf } from './clock-difference.ts'
 import { commit } from './commit.ts'
 import { create } from './create.ts'
 import { checkSchema, Database } from './database.ts'
@@ -18,6 +20,8 @@ import { purge } from './purge.ts'
 import { get, lanes, tombstones } from './reading.ts'
 import { recount } from './recount.ts'
 import { Signals } from './signals.ts'
+import { PostgresTransfer } from './transfer.ts'
+import { marksOf } from './transfer-mark.ts'
 import { renew, workers } from './workers.ts'
 
 export { examine, type Finding } from './examine.ts'
@@ -61,15 +65,11 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
   let checkedAt = Number.NEGATIVE_INFINITY
   let upkeptAt = Number.NEGATIVE_INFINITY
 
-  /** All processes go by the server's clock; what the way there and back takes is halved. */
   async function lookAtClock(): Promise<void> {
     if (hasOwnClock || clock.now() - checkedAt < clockCheckMs) return
     checkedAt = clock.now()
-    const begun = clock.now()
-    const row = await database.single((session) =>
-      session.one('SELECT (extract(epoch FROM clock_timestamp()) * 1000)::int8'),
-    )
-    desk.setAhead((row?.[0] as number) - (begun + clock.now()) / 2)
+    const aheadMs = await aheadOf(database, clock)
+    if (aheadMs !== null) desk.setAhead(aheadMs)
   }
 
   async function upkeep(): Promise<void> {
@@ -81,6 +81,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
 
   return {
     async migrate() {
+      refuseMarked(await marksOf(database), `${database.where}, schema ${schema}`)
       await migrate(database, schema)
       await lookAtClock()
       await desk.dictionary.learn({})
@@ -151,4 +152,10 @@ export async function planMigration({
   } finally {
     await database.close()
   }
+}
+
+/** The schema as a whole, for `sluice move`. */
+export function postgresTransfer(options: Pick<PostgresStoreOptions, 'url' | 'schema' | 'limits'>): Transfer {
+  const limits: Limits = { ...defaultLimits, ...options.limits }
+  return new PostgresTransfer(options.url, checkSchema(options.schema ?? defaultSchema), systemClock(), limits)
 }

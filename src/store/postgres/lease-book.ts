@@ -34,11 +34,16 @@ export class LeaseBook {
     for (const id of ids) this.#leave(id)
   }
 
-  /** Rows of `claimed` that may go, of this worker; they are not named again. */
-  takeOver(worker: number): readonly number[] {
-    const numbers = this.#over.filter((group) => group.worker === worker).map(({ number }) => number)
-    this.#over = this.#over.filter((group) => group.worker !== worker)
-    return numbers
+  /** Rows of `claimed` that may go, of this worker. */
+  over(worker: number): readonly number[] {
+    return this.#over.filter((group) => group.worker === worker).map(({ number }) => number)
+  }
+
+  /** They are gone. */
+  removed(worker: number, numbers: readonly number[]): void {
+    if (numbers.length === 0) return
+    const gone = new Set(numbers)
+    this.#over = this.#over.filter((group) => group.worker !== worker || !gone.has(group.number))
   }
 
   /** Claims that have not come to their end here, though others may have ended their leases: the oldest first. */

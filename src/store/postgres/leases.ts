@@ -32,12 +32,17 @@ export async function release(desk: Desk, order: Release): Promise<readonly Enti
       },
     )
     ledger.flush(session)
+    if (order.kind === 'all_but') session.send(tidy, [order.worker])
     return { ids: endings.map(({ id }) => id), hints: ledger.hints() }
   })
   if (hints) desk.tell(hints)
   desk.leases.released(ids)
   return ids
 }
+
+/** Claims of which nothing is left: also one whose answer was lost. */
+const tidy = `DELETE FROM claimed WHERE worker = $1 AND NOT EXISTS (
+  SELECT FROM unnest(ids) AS held (id) JOIN entity_hot ON entity_hot.id = held.id WHERE owner = $1)`
 
 async function endingsOf(session: Session, stock: Stock, order: Release, now: number): Promise<readonly Ending[]> {
   switch (order.kind) {

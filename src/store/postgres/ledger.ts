@@ -142,7 +142,9 @@ export class Ledger {
   /** One more move in its history, and in the feed. */
   record(row: EntityRow, path: number, actor: string | null, error: string | null): void {
     const rest = actor === null && error === null ? '' : `,${actor ?? 'null'},${JSON.stringify(error)}`
-    this.writing.record(row, `[${row.seq},${row.epoch},${row.generation},${this.now},${path}${rest}]\n`)
+    // Clocks differ a little between processes; the history of an entity does not step back.
+    const at = Math.max(this.now, row.changedAt)
+    this.writing.record(row, `[${row.seq},${row.epoch},${row.generation},${at},${path}${rest}]\n`)
     this.changes.moved(row.id, row.seq)
   }
 

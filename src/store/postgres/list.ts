@@ -4,7 +4,7 @@ import type { Session } from './database.ts'
 import type { Desk } from './desk.ts'
 import { Conditions, labelReaches } from './list-condition.ts'
 import { idsAlong, type Reach } from './reach.ts'
-import { byIndex, entitiesOf, idsIn } from './reading.ts'
+import { entitiesOf, idsIn, inIndexOrder } from './reading.ts'
 import { allOf, Terms } from './term.ts'
 
 /** Beyond so many lanes and states a list reads rows in the order of their ids rather than merging so many ranges. */
@@ -19,7 +19,7 @@ export async function list(desk: Desk, filter: Filter): Promise<Page> {
   const limit = Math.max(0, Math.min(Math.floor(filter.limit), desk.limits.pageMax))
   if (limit === 0 || !isPossible(filter)) return nothing
   return desk.read(async (session, facts) => {
-    byIndex(session)
+    inIndexOrder(session)
     const ids = filter.spawnedBy
       ? await spawned(session, desk, filter, filter.spawnedBy, limit + 1)
       : await idsOf(session, desk, filter, limit + 1)

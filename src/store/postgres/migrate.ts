@@ -17,11 +17,12 @@ const lockKey = 0x534c_5549
 export async function migrate(database: Database, schema: string): Promise<void> {
   await checkServer(database)
   await database.write(async (session) => {
+    // Another process may migrate for as long as it takes, and so may this one.
+    await session.exec('SET LOCAL statement_timeout = 0')
     await session.all('SELECT pg_advisory_xact_lock($1)', [lockKey])
     const { sql } = await planWithin(session, schema)
     for (const statement of sql) await session.exec(statement)
   })
-  await noteBase(database)
 }
 
 export async function plan(database: Database, schema: string): Promise<MigrationPlan> {
@@ -90,18 +91,4 @@ async function checkServer(database: Database): Promise<void> {
       `PostgreSQL at ${database.where} is a replica, which is read-only. Give the address of the primary.`,
     )
   }
-}
-
-/**
- * Positions of the feed are numbers of transactions, less a base. In a server that was restored from a dump, or moved into, these
- * numbers begin anew: then the base is lowered, so that positions go on growing.
- */
-async function noteBase(database: Database): Promise<void> {
-  await database.write((session) =>
-    session.all(
-      `UPDATE counter SET value = pg_current_xact_id()::text::int8 - 1 - latest.position
-       FROM (SELECT max(position) AS position FROM operation) latest
-       WHERE name = 'base' AND pg_current_xact_id()::text::int8 - value <= latest.position`,
-    ),
-  )
 }

@@ -28,9 +28,9 @@ ${labels}`
 }
 
 const first = `
--- What is noted for all: the latest time that was seen, how often machines were declared, where the positions of the feed begin.
+-- What is noted for all: the latest time that was seen, and how often machines were declared.
 CREATE TABLE counter (name text PRIMARY KEY, value int8 NOT NULL);
-INSERT INTO counter (name, value) VALUES ('time', 0), ('machines', 0), ('base', pg_current_xact_id()::text::int8 - 1);
+INSERT INTO counter (name, value) VALUES ('time', 0), ('machines', 0);
 
 -- Names that stand in many rows are kept once.
 CREATE TABLE word (id int4 PRIMARY KEY GENERATED ALWAYS AS IDENTITY, text text NOT NULL UNIQUE);
@@ -45,9 +45,13 @@ CREATE SEQUENCE entity_id;
 CREATE SEQUENCE worker_id;
 CREATE SEQUENCE hold_id;
 CREATE SEQUENCE staging_id;
+-- Positions of the feed. Drawn once here, so that the last value is always one that was drawn.
+CREATE SEQUENCE feed_position;
+SELECT nextval('feed_position');
 
 -- In two parts: what there is something to do about, and what is at rest (cold). Finished entities leave the part that workers read,
 -- so that it and its indexes stay as small as the work at hand.
+-- The part with work has room in every page for a second version of each row: a claim then writes that, and no index.
 -- line and rank: where it waits; they stay as they are while somebody has its lease (owner), so that a claim writes no index.
 -- plan: its wait is for a time to come (1 to run, 2 to look at children, 3 a timer, 4 retention); then 'at' is that time.
 -- wait: 0 nothing, 1 run, 2 run behind a gate, 3 children, 4 time, 5 purge. standing: the order over its own lanes.
@@ -61,14 +65,16 @@ CREATE TABLE entity (
   label0 text, label1 text, label2 text, label3 text, reason text, sums text, key text, shares text, more text, created_by text,
   trail text NOT NULL, data text NOT NULL
 ) PARTITION BY LIST (cold);
-CREATE TABLE entity_hot PARTITION OF entity FOR VALUES IN (false) WITH (fillfactor = 80, ${busy});
+CREATE TABLE entity_hot PARTITION OF entity FOR VALUES IN (false) WITH (fillfactor = 45, ${busy});
 CREATE TABLE entity_cold PARTITION OF entity FOR VALUES IN (true);
 ${indexesOf('entity_hot')}
 ${indexesOf('entity_cold')}
 CREATE INDEX entity_hot_line ON entity_hot (line, rank, id) WHERE rank IS NOT NULL;
 
 -- Which entities a worker has claimed, by claim: found again when it dies, without an index that every claim would have to write.
-CREATE TABLE claimed (worker int4 NOT NULL, number int4 NOT NULL, ids int8[] NOT NULL, PRIMARY KEY (worker, number)) WITH (${busy});
+CREATE TABLE claimed (
+  worker int4 NOT NULL, number int8 NOT NULL GENERATED ALWAYS AS IDENTITY, ids int8[] NOT NULL, PRIMARY KEY (worker, number)
+) WITH (${busy});
 
 -- awaited: its parent waits for children, so a wake number that is ahead makes the parent due.
 -- hidden: only staged children were written so far, which nobody sees.
@@ -99,7 +105,7 @@ CREATE TABLE staging (id int8 PRIMARY KEY, source int8 NOT NULL UNIQUE, births t
 CREATE TABLE history (entity int8 NOT NULL, first int4 NOT NULL, records text NOT NULL, PRIMARY KEY (entity, first));
 
 -- One row per group of changes: its verdicts, for whoever lost the answer, and what changed, for the feed.
--- position: the transaction's own number, which grows, and below which all are known to be there or never.
+-- position: drawn when everything else is done, so that whoever saw or waited for another's change stands behind it.
 CREATE TABLE operation (position int8 PRIMARY KEY, name text UNIQUE, at int8 NOT NULL, verdicts text, changes text NOT NULL)
   WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 

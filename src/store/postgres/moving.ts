@@ -61,7 +61,7 @@ function change(ledger: Ledger, row: EntityRow, move: Move): void {
     row.settled = move.settled
     row.generation = move.generation
     row.seq += 1
-    row.changedAt = ledger.now
+    row.changedAt = Math.max(row.changedAt, ledger.now)
   }
   if (move.priority !== null) row.priority = move.priority
   if (move.wait !== null) {

@@ -1,31 +1,66 @@
 import type { Session } from './database.ts'
 
-/** The transaction's own number, counted from where this store began. */
-const position = "pg_current_xact_id()::text::int8 - (SELECT value FROM counter WHERE name = 'base')"
-
-/**
- * The operation's row is the first that its transaction writes: whoever repeats the operation after a lost answer waits here until the
- * first attempt has ended, and finds its verdicts if it was saved. Null: it is new.
- */
-export async function begin(session: Session, name: string, now: number, keptMs: number): Promise<string | null> {
-  for (;;) {
-    const inserted = await session.one(
-      `INSERT INTO operation (position, name, at, changes) VALUES (${position}, $1, $2, '[]') ON CONFLICT (name) DO NOTHING RETURNING 1`,
-      [name, now],
-    )
-    if (inserted) return null
-    const known = await session.one('SELECT verdicts, at FROM operation WHERE name = $1', [name])
-    if (known && (known[1] as number) > now - keptMs) return known[0] as string
-    // Older than answers are kept: as if it had never been.
-    await session.all('DELETE FROM operation WHERE name = $1', [name])
-  }
+/** What an operation of this name answered before. */
+export interface Answered {
+  readonly verdicts: string
+  readonly at: number
 }
 
-export function end(session: Session, name: string, verdicts: string, changes: string): void {
-  session.send('UPDATE operation SET verdicts = $2, changes = $3 WHERE name = $1', [name, verdicts, changes])
+/**
+ * The first thing that an operation's transaction does: whoever repeats the operation after a lost answer waits here until the first
+ * attempt has ended, and finds its verdicts if it was saved. Null: it is new.
+ */
+export async function begin(session: Session, name: string): Promise<Answered | null> {
+  session.send('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [name])
+  const known = await session.one('SELECT verdicts, at FROM operation WHERE name = $1', [name])
+  return known && { verdicts: known[0] as string, at: known[1] as number }
+}
+
+/** Older than answers are kept: as if it had never been. */
+export function forget(session: Session, name: string): void {
+  session.send('DELETE FROM operation WHERE name = $1', [name])
+}
+
+/**
+ * The last thing before the commit. The position is drawn now, when every lock has been got: so whatever this transaction saw, or waited
+ * for, has a lower one. Before that a lock is taken that names the latest position: until the commit is seen by all, readers of the feed
+ * go no further than that.
+ */
+export function end(
+  session: Session,
+  name: string | null,
+  verdicts: string | null,
+  changes: string,
+  now: number,
+): void {
+  session.send(`SELECT pg_advisory_xact_lock_shared(${feedClass}, (last_value % ${keys})::int4) FROM feed_position`)
+  session.send(
+    "INSERT INTO operation (position, name, at, verdicts, changes) VALUES (nextval('feed_position'), $1, $2, $3, $4)",
+    [name, now, verdicts, changes],
+  )
 }
 
 /** One that nobody repeats, for the feed only. */
 export function note(session: Session, changes: string, now: number): void {
-  session.send(`INSERT INTO operation (position, at, changes) VALUES (${position}, $1, $2)`, [now, changes])
+  end(session, null, null, changes, now)
+}
+
+const feedClass = 'hashtext(current_schema())'
+/** Keys of locks are small numbers: positions go round in them. */
+const keys = 2 ** 31
+
+/** Below it every operation is there or never will be. What is read must be read in a later snapshot. */
+export async function horizon(session: Session): Promise<number> {
+  // The latest position first: whoever is not seen among the locks yet will draw one beyond it.
+  const [drawn, lowest] = await Promise.all([
+    session.one('SELECT last_value FROM feed_position'),
+    session.all(
+      `SELECT objid::int8 FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND granted
+       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+       AND classid = (${feedClass}::int8 & 4294967295)::oid`,
+    ),
+  ])
+  const last = drawn?.[0] as number
+  const known = lowest.map(([key]) => last - ((((last - (key as number)) % keys) + keys) % keys))
+  return Math.min(last, ...known) + 1
 }

@@ -5,7 +5,7 @@ import type { Session } from './database.ts'
 import type { Desk } from './desk.ts'
 import type { Facts } from './facts.ts'
 import { decided, Ledger } from './ledger.ts'
-import { byCost, byIndex } from './reading.ts'
+import { inAnyOrder, inIndexOrder } from './reading.ts'
 import { type EntityRow, sharesOf } from './row.ts'
 import { Stock } from './stock.ts'
 import { noteTime } from './workers.ts'
@@ -98,11 +98,11 @@ async function removeGroup(
   const chosen = await groupBelow(session, root.id, limit)
   const leaving = chosen.isLast ? [root.id] : []
   await lock(stock, chosen, root)
-  byIndex(session)
+  inIndexOrder(session)
   // While we waited for the locks somebody may have given one of them a child: it stays until that is gone.
   const ids = await childless(session, chosen.ids)
   const isLast = chosen.isLast && ids.length === chosen.ids.length && !(await hasMore(session, root.id, ids))
-  byCost(session)
+  inAnyOrder(session)
   const { ledger } = await decided(
     stock,
     () => new Ledger(desk, facts, stock, { entities: [], stagings: [] }),
@@ -119,7 +119,7 @@ async function removeGroup(
 
 /** Up to `limit` descendants, each after all that is below it. Staged ones are among them. */
 async function groupBelow(session: Session, root: EntityId, limit: number): Promise<Group> {
-  byIndex(session)
+  inIndexOrder(session)
   const levels: { readonly ids: readonly EntityId[]; readonly isWhole: boolean }[] = []
   let parents: readonly EntityId[] = [root]
   for (;;) {
@@ -133,7 +133,7 @@ async function groupBelow(session: Session, root: EntityId, limit: number): Prom
     levels.push({ ids, isWhole: rows.length <= limit })
     parents = ids
   }
-  byCost(session)
+  inAnyOrder(session)
   const chosen: EntityId[] = []
   for (const { ids, isWhole } of levels.reverse()) {
     const room = limit - chosen.length

@@ -11,20 +11,16 @@ import { entityOf, rowColumns, rowOf } from './row.ts'
 export const isSeen = '(staging IS NULL OR staging NOT IN (SELECT id FROM staging))'
 
 /**
- * For the rest of the transaction rows are found by an index, in its order. A plan is made once per connection, perhaps while the table
- * is small and reading all of it seems cheapest; it must still be right when the table has grown.
+ * For the rest of the transaction rows are read in the order of an index, never sorted. A plan is made once per connection, perhaps while
+ * the table is small and sorting all of it seems cheapest; it must still be right when the table has grown.
  */
-export function byIndex(session: Session): void {
-  session.send(
-    `SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true)`,
-  )
+export function inIndexOrder(session: Session): void {
+  session.send("SELECT set_config('enable_sort', 'off', true)")
 }
 
 /** Again as the server thinks best: plans of statements that others use too must not be made under the rule above. */
-export function byCost(session: Session): void {
-  void session.exec(
-    'SET LOCAL enable_seqscan TO DEFAULT; SET LOCAL enable_bitmapscan TO DEFAULT; SET LOCAL enable_sort TO DEFAULT',
-  )
+export function inAnyOrder(session: Session): void {
+  void session.exec('SET LOCAL enable_sort TO DEFAULT')
 }
 
 /** Numbers that can stand in a table; nothing has any other. */
@@ -32,7 +28,7 @@ export function idsIn(numbers: readonly (number | null)[]): number[] {
   return [...new Set(numbers)].filter((number) => Number.isSafeInteger(number)) as number[]
 }
 
-/** As readers see them: what is staged is not there. */
+/** As readers see them: what is staged is not there. The offset keeps the server from beginning with lanes and all that is in them. */
 export async function entitiesOf(
   session: Session,
   desk: Desk,
@@ -42,8 +38,8 @@ export async function entitiesOf(
   const entities = new Map<EntityId, Entity>()
   if (ids.length === 0) return entities
   const found = await session.all(
-    `SELECT e.*, lane.parent, lane.name, lane.status FROM (SELECT ${rowColumns} FROM entity WHERE id = ANY($1::int8[])) e
-     JOIN lane ON lane.id = e.lane`,
+    `SELECT e.*, own.* FROM (SELECT ${rowColumns} FROM entity WHERE id = ANY($1::int8[])) e
+     CROSS JOIN LATERAL (SELECT parent, name, status FROM lane WHERE lane.id = e.lane OFFSET 0) own`,
     [idsIn(ids)],
   )
   const lanes = new Map<number, Lane>()

@@ -29,7 +29,7 @@ export function reopen(ledger: Ledger, row: EntityRow, birth: ChildBirth, move: 
   row.reason = null
   // A cursor into the old data would lead astray: request, checkpoint, progress and error all go.
   row.more = wait.for === 'run' && wait.pool !== undefined ? JSON.stringify({ pool: wait.pool }) : null
-  row.changedAt = ledger.now
+  row.changedAt = Math.max(row.changedAt, ledger.now)
   setLabels(row, birth.labels)
   place(ledger, row, lane, 0)
   ledger.writing.change(row, birth.data)

@@ -75,8 +75,8 @@ function isPlain(move: Move): boolean {
 /** What the row has beyond this is for the slower way: shares to give back, requests to clear, a trail that is long. */
 const write = `WITH moved AS (
     UPDATE entity SET cold = true, owner = NULL, line = NULL, rank = NULL, plan = $4, state = $5, settled = true, seq = entity.seq + 1,
-      attempts = 0, suspect = 0, wait = $6, at = $7, changed_at = $8,
-      trail = trail || '[' || (entity.seq + 1) || ',' || entity.epoch || ',' || generation || $9
+      attempts = 0, suspect = 0, wait = $6, at = $7, changed_at = greatest(changed_at, $8),
+      trail = trail || '[' || (entity.seq + 1) || ',' || entity.epoch || ',' || generation || ',' || greatest(changed_at, $8) || $9
     FROM unnest($1::int8[], $2::int4[], $3::int4[]) AS proof (id, epoch, seq)
     WHERE NOT cold AND entity.id = proof.id AND entity.epoch = proof.epoch AND entity.seq = proof.seq
       AND owner IS NOT NULL AND state = $10 AND generation = $11 AND NOT settled AND wait IN (1, 2)
@@ -99,7 +99,7 @@ export async function writeUniform(
   const from = first.hops[0]!.from
   const wait = first.wait ?? { for: 'nothing' as const }
   const actor = actorText(first.actor)
-  const rest = `,${now},${dictionary.path(first.cause, first.hops)}${actor === null ? '' : `,${actor},null`}]\n`
+  const rest = `,${dictionary.path(first.cause, first.hops)}${actor === null ? '' : `,${actor},null`}]\n`
   // In the order of their ids, as all locks are taken.
   const ordered = moves.length > 1 ? [...moves].sort((one, other) => one.id - other.id) : moves
   const lanes = (await session.all(write, [
@@ -135,6 +135,6 @@ export async function writeUniform(
   ledger.flush(session)
   const changes = new Changes()
   for (const { id, seq } of moves) changes.moved(id, seq + 1)
-  end(session, name, String(moves.length), changes.text())
+  end(session, name, String(moves.length), changes.text(), now)
   return { verdicts: moves.map(() => saved), hints: ledger.hints() }
 }

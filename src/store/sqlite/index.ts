@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../../clock.ts'
 import { defaultLimits, type Limits } from '../../limits.ts'
 import type { HeartRequest, Store } from '../../store.ts'
+import { refuseMarked, type Transfer } from '../../transfer.ts'
 import { checkClaim, claim } from './claim.ts'
 import { commit } from './commit.ts'
 import { create } from './create.ts'
@@ -13,6 +14,8 @@ import { list } from './list.ts'
 import { purge, tombstones } from './purge.ts'
 import { recount } from './recount.ts'
 import { Signals } from './signals.ts'
+import { SqliteTransfer } from './transfer.ts'
+import { marksOf } from './transfer-mark.ts'
 
 export interface SqliteStoreOptions {
   /** The database file. It is made if it is not there; its folder must be. */
@@ -48,6 +51,7 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
 
   return {
     async migrate() {
+      refuseMarked(marksOf(database), file)
       database.migrate()
       ledger.read(() => {})
     },
@@ -81,7 +85,7 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     async claim(request) {
       checkClaim(request)
       for (;;) {
-        const { again, ...result } = claim(ledger, request)
+        const { again, ...result } = await claim(ledger, request)
         if (!again) return result
         // Many rows are being put aside: others have their turn between the groups.
         await new Promise<void>((resolve) => clock.soon(resolve))
@@ -160,6 +164,7 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
       signals.stop()
       await Promise.all([...hearts].map((heart) => heart.stop()))
       if (!database.isOpen()) return
+      ledger.endTogether()
       try {
         if (database.hasTables()) ledger.write((now) => ledger.noteTime(now))
       } finally {
@@ -167,4 +172,9 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
       }
     },
   }
+}
+
+/** The file as a whole, for `sluice move`. */
+export function sqliteTransfer(options: Pick<SqliteStoreOptions, 'file' | 'limits'>): Transfer {
+  return new SqliteTransfer(options.file, systemClock(), { ...defaultLimits, ...options.limits })
 }

@@ -1,0 +1,44 @@
+import type { Logger } from 'pino'
+import type { Clock } from '../clock.ts'
+import { messageOf } from '../errors.ts'
+
+const pauseMsMax = 2_000
+
+/**
+ * The store does not answer. It is asked again after pauses that grow, so that a server that comes back is not overrun; that it began, and
+ * that it is over, is said once.
+ */
+export class Trouble {
+  readonly #clock: Clock
+  readonly #log: Logger
+  readonly #what: string
+  readonly #pauseMs: number
+  #failures = 0
+  #since = 0
+
+  constructor(clock: Clock, log: Logger, what: string, pauseMs = 50) {
+    this.#clock = clock
+    this.#log = log
+    this.#what = what
+    this.#pauseMs = pauseMs
+  }
+
+  /** How long to wait before the next attempt. */
+  failed(error: unknown): number {
+    if (this.#failures === 0) {
+      this.#since = this.#clock.now()
+      this.#log.warn({ error: messageOf(error) }, `${this.#what} failed; it is tried again`)
+    } else {
+      this.#log.debug({ error: messageOf(error) }, `${this.#what} failed again`)
+    }
+    const pauseMs = Math.min(pauseMsMax, this.#pauseMs * 2 ** Math.min(this.#failures, 10))
+    this.#failures += 1
+    return pauseMs * (1 + this.#clock.random())
+  }
+
+  over(): void {
+    if (this.#failures === 0) return
+    this.#log.warn({ failures: this.#failures, ms: this.#clock.now() - this.#since }, `${this.#what} works again`)
+    this.#failures = 0
+  }
+}
