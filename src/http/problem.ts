@@ -114,6 +114,15 @@ export function problemOf(error: unknown, requestId: string): Problem {
     }
   }
   if (isSluiceError(error) && error.code !== 'internal') return problemOfCode(error, instance)
+  // Nothing is wrong with what was asked, nor with this server: it may be asked again.
+  if (isPassing(error)) {
+    const detail = 'The store does not answer at present. Nothing was lost; ask again in a moment.'
+    return {
+      ...{ type: typeOf('not-ready'), title: titles['not-ready'], status: 503, detail },
+      instance,
+      code: 'internal',
+    }
+  }
   const known = knownToFastify(error)
   if (known) return { ...problemOf(known, requestId) }
   // The cause may name files, addresses or data of others: it goes to the log alone.
@@ -125,6 +134,14 @@ export function problemOf(error: unknown, requestId: string): Problem {
     instance,
     code: 'internal',
   }
+}
+
+/** The store said so, itself or as the cause of what the engine says. */
+export function isPassing(error: unknown): boolean {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {
+    if (isSluiceError(cause) && cause.detail.passing === true) return true
+  }
+  return false
 }
 
 function problemOfCode(error: SluiceError, instance: string): Problem {

@@ -155,7 +155,9 @@ function newServer(limits: HttpLimits, log: Logger): FastifyInstance {
   server.setErrorHandler((error: FastifyError, request, reply) => {
     const problem = problemOf(error, request.id)
     const { method } = request
-    if (problem.status >= 500) {
+    if (problem.status === 503) {
+      log.warn({ requestId: request.id, method, route: request.routeOptions.url }, problem.detail)
+    } else if (problem.status >= 500) {
       log.error({ err: error, requestId: request.id, method, route: request.routeOptions.url }, 'a request failed')
     } else if (problem.status === 401 || problem.status === 403) {
       const { caller, ip: address } = request

@@ -15,7 +15,6 @@ const whole = [
   'test/upload-crash.test.ts',
   'test/poison.test.ts',
   'workflows/upload/upload.test.ts',
-  'test/http-uploads.test.ts',
   'workflows/upload/lifecycle.test.ts',
   'workflows/upload/finding.test.ts',
   'workflows/upload/bad-input.test.ts',

@@ -12,11 +12,11 @@ const attemptsMax = 20
 const connectMs = 10_000
 /**
  * An answer that takes longer will not come: the connection is dropped, and whoever asked asks again. The server gives up a little sooner by
- * itself, and what a process left open that was stopped in the middle of a transaction, so that nobody waits for its locks.
+ * itself, and it ends what a process left open that was stopped in the middle of a transaction, so that nobody waits for its locks.
  */
-const answerMs = 30_000
-const statementMs = 25_000
-const idleMs = 15_000
+export const answerMsDefault = 30_000
+const statementShare = 0.8
+const idleShare = 0.5
 
 /** Numbers come as numbers: ids and times stay below 2^53. */
 const types = {
@@ -119,11 +119,11 @@ export class Database {
   #isClosed = false
   #hasWorked = false
 
-  constructor(url: string, schema: string, connectionsMax: number, clock: Clock) {
+  constructor(url: string, schema: string, connectionsMax: number, clock: Clock, answerMs = answerMsDefault) {
     this.#clock = clock
     this.where = placeOf(url)
-    this.#config = configOf(url)
-    this.#settings = settingsOf(schema)
+    this.#config = configOf(url, answerMs)
+    this.#settings = settingsOf(schema, answerMs)
     this.#pool = new pg.Pool({ ...this.#config, max: connectionsMax, idleTimeoutMillis: 30_000 })
     this.#pool.on('connect', (client) => void client.query(this.#settings).catch(() => {}))
     // An idle connection that is lost is no news: the next one is made when it is needed.
@@ -246,7 +246,7 @@ async function isUndone(session: Session): Promise<boolean> {
   }
 }
 
-function configOf(url: string): pg.ClientConfig {
+function configOf(url: string, answerMs: number): pg.ClientConfig {
   const config = {
     connectionString: checkUrl(url),
     pipeline: true,
@@ -263,11 +263,12 @@ function configOf(url: string): pg.ClientConfig {
  * Sent over every new connection before anything else; not with its greeting, which poolers do not pass on. Every statement of ours is
  * meant to go by an index, row by row: the planner is kept from other ideas, which it has while a table is new or has just grown.
  */
-function settingsOf(schema: string): string {
+function settingsOf(schema: string, answerMs: number): string {
   const settings = {
     search_path: `${checkSchema(schema)}, pg_temp`,
     ...{ client_encoding: "'UTF8'", timezone: "'UTC'", jit: 'off', plan_cache_mode: 'force_generic_plan' },
-    ...{ statement_timeout: statementMs, idle_in_transaction_session_timeout: idleMs },
+    statement_timeout: Math.ceil(answerMs * statementShare),
+    idle_in_transaction_session_timeout: Math.ceil(answerMs * idleShare),
     ...{ enable_seqscan: 'off', enable_bitmapscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off' },
   }
   return Object.entries(settings)

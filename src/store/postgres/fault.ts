@@ -101,16 +101,17 @@ export function explained(error: unknown, where: string, hasWorked: boolean): un
   if (error instanceof SluiceError) return error
   const { code, message = '' } = toldOf(error)
   if (hasWorked && code !== undefined && doubtful.has(code)) {
-    return new SluiceError('internal', `PostgreSQL at ${where} cannot be used now: ${message}`, { code }, error)
+    return new SluiceError(
+      'internal',
+      `PostgreSQL at ${where} cannot be used now: ${message}`,
+      passingDetail(code),
+      error,
+    )
   }
   const advice = code === undefined ? undefined : advices[code]
   if (advice) {
-    return new SluiceError(
-      advice.code,
-      `PostgreSQL at ${where}: ${advice.text} (${message})`,
-      { sqlstate: code },
-      error,
-    )
+    const detail = isPassing(error) ? passingDetail(code) : { sqlstate: code }
+    return new SluiceError(advice.code, `PostgreSQL at ${where}: ${advice.text} (${message})`, detail, error)
   }
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
     return new SluiceError(
@@ -124,15 +125,25 @@ export function explained(error: unknown, where: string, hasWorked: boolean): un
     return new SluiceError(
       'internal',
       `PostgreSQL at ${where}: nobody answers there. Is the server running, and is the port right?`,
-      { code },
+      passingDetail(code),
       error,
     )
   }
   if (isPassing(error)) {
-    return new SluiceError('internal', `PostgreSQL at ${where}: the connection was lost (${message}).`, { code }, error)
+    return new SluiceError(
+      'internal',
+      `PostgreSQL at ${where}: the connection was lost (${message}).`,
+      passingDetail(code),
+      error,
+    )
   }
   if (code !== undefined && /^[0-9A-Z]{5}$/.test(code)) {
     return new SluiceError('internal', `PostgreSQL at ${where}: ${message}`, { sqlstate: code }, error)
   }
   return error
+}
+
+/** Whoever asked may ask again: the server is told from one that is broken. */
+function passingDetail(code: string | undefined): Readonly<Record<string, unknown>> {
+  return { passing: true, ...(code === undefined ? {} : { code }) }
 }

@@ -138,7 +138,7 @@ function outlasted(): readonly LeaseProof[] {
 }
 
 function opened(): Desk {
-  const database = new Database(data.url, data.schema, connectionsMax, clock)
+  const database = new Database(data.url, data.schema, connectionsMax, clock, data.leaseMs)
   return new Desk(database, data.schema, clock, data.limits, (signal) => tellOthers(database, signal))
 }
 

@@ -6,7 +6,7 @@ import { claim } from './claim.ts'
 import { aheadOf } from './clock-difference.ts'
 import { commit } from './commit.ts'
 import { create } from './create.ts'
-import { checkSchema, Database } from './database.ts'
+import { answerMsDefault, checkSchema, Database } from './database.ts'
 import { Desk } from './desk.ts'
 import { due } from './due.ts'
 import { events, prune } from './feed.ts'
@@ -57,7 +57,9 @@ const clockCheckMs = 10_000
 export function postgresStore(options: PostgresStoreOptions): PostgresStore {
   const { url, schema = schemaIn(url), clock = systemClock(), connectionsMax = connectionsMaxDefault } = options
   const limits: Limits = { ...defaultLimits, ...options.limits }
-  const database = new Database(url, checkSchema(schema), connectionsMax, clock)
+  // What comes later than a lease lasts is worth nothing to whoever holds one.
+  const answerMs = Math.min(answerMsDefault, limits.leaseMs)
+  const database = new Database(url, checkSchema(schema), connectionsMax, clock, answerMs)
   const signals = new Signals(database, schema, clock)
   const desk = new Desk(database, schema, clock, limits, (signal) => signals.tell(signal))
   const hearts = new Set<{ stop(): Promise<void> }>()

@@ -74,7 +74,11 @@ CREATE INDEX entity_hot_line ON entity_hot (line, rank, id) WHERE rank IS NOT NU
 -- Which entities a worker has claimed, by claim: found again when it dies, without an index that every claim would have to write.
 CREATE TABLE claimed (
   worker int4 NOT NULL, number int8 NOT NULL GENERATED ALWAYS AS IDENTITY, ids int8[] NOT NULL, PRIMARY KEY (worker, number)
-) WITH (${busy});
+) WITH (
+  -- Few rows, but large ones.
+  autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200, autovacuum_vacuum_cost_delay = 0,
+  toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 500, toast.autovacuum_vacuum_cost_delay = 0
+);
 
 -- awaited: its parent waits for children, so a wake number that is ahead makes the parent due.
 -- hidden: only staged children were written so far, which nobody sees.
