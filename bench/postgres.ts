@@ -27,9 +27,9 @@ const plan = quick
   ? { count: 50_000, rounds: 1, processes: [1, 2], children: 10_000, singles: 100, waiting: 100_000 }
   : { count: 100_000, rounds: 3, processes: [1, 2, 4], children: 100_000, singles: 500, waiting: 1_000_000 }
 /** It commits each job by itself, and its flows lock the parent for each child: a part of the work takes it as long as all of it takes the others. */
-const slow = new Set<ContenderName>(['bullmq_postgres', ...(quick ? (['bullmq_redis'] as const) : [])])
-const countOf = (name: ContenderName) => (slow.has(name) ? plan.count / 5 : plan.count)
-const childrenOf = (name: ContenderName) => (name === 'bullmq_postgres' ? 2_000 : plan.children)
+const countOf = (name: ContenderName) =>
+  name === 'bullmq_postgres' ? plan.count / (quick ? 25 : 5) : name === 'bullmq_redis' && quick ? 20_000 : plan.count
+const childrenOf = (name: ContenderName) => (name === 'bullmq_postgres' ? (quick ? 500 : 2_000) : plan.children)
 /** They are well behind in every round, and take most of the time: once will do. */
 const roundsOf = (name: ContenderName) => (name.startsWith('bullmq') ? 1 : plan.rounds)
 /** Filling a queue with a million takes the others minutes. */

@@ -4,7 +4,7 @@ import { rest, type Watcher } from './watcher.ts'
 
 /** One durable write of the target: enough to be fast, little enough to be held in memory. */
 const groupMax = 2_000
-const groupBytesMax = 8 * 1024 * 1024
+const groupBytesMax = 4 * 1024 * 1024
 
 /** Carries everything that is not in the target yet. Stopped at any point, it goes on behind the last group that was written. */
 export async function copy(

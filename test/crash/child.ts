@@ -17,6 +17,8 @@ import { trappedStore } from './trapped-store.ts'
 
 const settleMs = 45_000
 const groupSize = 10
+/** A store that does not answer for so long is asked again. */
+const answerMs = 2_000
 
 class Child {
   readonly #order: ChildOrder
@@ -34,7 +36,7 @@ class Child {
     this.#journal = new Journal(order.folder, order.name)
     const trap = new Trap(order.trap, this.#journal)
     trapSqlite(trap)
-    this.#store = durableStore(join(order.folder, storeName))
+    this.#store = durableStore(join(order.folder, storeName), order.outlasts ? { leaseMs: answerMs } : {})
     this.#engine = new Engine({
       store: trappedStore(this.#store, trap, this.#journal),
       implementations: crashImplementations(this.#journal, trap),

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { type PostgresServer, skip, startPostgres } from './server.ts'
@@ -50,16 +53,22 @@ const shownMax = 6_000
 
 describe('on PostgreSQL', { skip, concurrency: 2 }, () => {
   let server: PostgresServer
+  let cacheFolder: string
 
   before(async () => {
+    cacheFolder = await mkdtemp(join(tmpdir(), 'sluice-families-'))
     server = await startPostgres()
   })
-  after(() => server?.close())
+  after(async () => {
+    await server?.close()
+    await rm(cacheFolder, { recursive: true, force: true })
+  })
 
   for (const file of [...whole, ...byStore]) {
     test(file, async () => {
       const url = await server.database()
-      const { code, said } = await run(file, url)
+      // Types are stripped once for all files, by whoever is first.
+      const { code, said } = await run(file, { SLUICE_TEST_STORE: url, NODE_COMPILE_CACHE: cacheFolder })
       assert.equal(code, 0, `It said:\n${said.slice(-shownMax)}`)
       assert.doesNotMatch(said, /# (SKIP|TODO)\b/, 'Every test of it must run.')
       assert.match(said, /^# pass [1-9]/m, 'No test of it ran.')
@@ -74,14 +83,14 @@ interface Ending {
   readonly said: string
 }
 
-/** Runs one file of tests on the database. */
-function run(file: string, url: string): Promise<Ending> {
+/** Runs one file of tests, with these variables in its environment. */
+function run(file: string, variables: Readonly<Record<string, string>>): Promise<Ending> {
   // The file reports to us as text, not to the runner that started us.
   const { NODE_TEST_CONTEXT: _, ...environment } = process.env
   const named = byStore.includes(file) ? ['--test-name-pattern=postgres'] : []
   const child = spawn(process.execPath, ['--conditions=sluice-source', '--test-reporter=tap', ...named, file], {
     cwd: root,
-    env: { ...environment, SLUICE_TEST_STORE: url },
+    env: { ...environment, ...variables },
     stdio: ['ignore', 'pipe', 'pipe'],
     // A group of its own, so that the processes which it starts can be ended with it.
     detached: true,

@@ -10,7 +10,7 @@ import { type PostgresServer, skip, startPostgres } from './server.ts'
 
 /** Bytes between two cuts of a whole exchange, and how many there are at most. SLUICE_CUT_STEP=1 cuts at every byte. */
 const step = Number(process.env.SLUICE_CUT_STEP ?? 16)
-const cutsMax = process.env.SLUICE_CUT_STEP ? Number.POSITIVE_INFINITY : 40
+const cutsMax = process.env.SLUICE_CUT_STEP ? Number.POSITIVE_INFINITY : 20
 /** "COMMIT", and that the server is ready for more. */
 const commitBytes = 18
 /** No two exchanges are of the same length: numbers and times have more or fewer digits. */

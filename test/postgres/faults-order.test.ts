@@ -21,6 +21,7 @@ import { type PostgresServer, skipOwn, startPostgres } from './server.ts'
 /** Two processes at the same moment, one of them held up in the middle of its transaction. */
 describe('whoever is held up', { skip: skipOwn, timeout: 60_000 }, () => {
   let server: PostgresServer
+  let url: string
   let proxy: CuttingProxy
   let near: Store
   let far: Store
@@ -30,7 +31,7 @@ describe('whoever is held up', { skip: skipOwn, timeout: 60_000 }, () => {
   before(async () => {
     // The feed shows what is older than the oldest transaction of the whole server: here nobody else has one.
     server = await startPostgres({ own: true, settings: { autovacuum: 'off' } })
-    const url = await server.database()
+    url = await server.database()
     proxy = await CuttingProxy.start(server.port)
     near = postgresStore({ url, connectionsMax: 2 })
     far = postgresStore({ url: proxy.through(url), connectionsMax: 1 })
@@ -106,6 +107,14 @@ describe('whoever is held up', { skip: skipOwn, timeout: 60_000 }, () => {
     return { ready: story, held: await claiming }
   }
 
+  async function positionOfFeed(): Promise<number> {
+    for (let after = 0; ; ) {
+      const { position } = await near.events({ after, limit: 1_000 })
+      if (position === after) return after
+      after = position
+    }
+  }
+
   async function feed(): Promise<readonly MoveRecord[]> {
     const all: MoveRecord[] = []
     for (let after = 0; ; ) {
@@ -165,5 +174,55 @@ describe('whoever is held up', { skip: skipOwn, timeout: 60_000 }, () => {
       told.slice(-2).map(({ entity }) => entity),
       [child!.id, parent.id],
     )
+  })
+
+  test('a commit that is held up before its end: nobody reads on past it', async () => {
+    const [shipment, parcel] = await created('behind', [
+      aBirth({ machine: 'shipment', state: 'open', labels: [null], wait: { for: 'nothing' } }),
+      aBirth({ state: 'parked', wait: { for: 'nothing' } }),
+    ])
+    const behind = await positionOfFeed()
+    await proxy.hangUp()
+    const hold = proxy.holdBehind('INTO operation')
+    const committing = far.commit('held up', [aMove(parcel!)])
+    await hold.held
+    await saved(aMove(shipment!))
+    const early = await near.events({ after: behind, limit: 100 })
+    hold.resume()
+    assert.deepEqual(await committing, [{ kind: 'saved' }])
+    const late = await near.events({ after: early.position, limit: 100 })
+    assert.deepEqual(
+      [...early.moves, ...late.moves].map(({ entity }) => entity).sort((one, other) => one - other),
+      [shipment!.id, parcel!.id],
+      'Whoever reads on from where he was sees both.',
+    )
+  })
+
+  test('whoever is stopped in the middle of its transaction is waited for no longer than a lease', async () => {
+    const [first, second] = await created('stopped', [
+      aBirth({ state: 'parked', wait: { for: 'nothing' } }),
+      aBirth({ state: 'parked', wait: { for: 'nothing' } }),
+    ])
+    const brief = postgresStore({
+      url: proxy.through(url),
+      connectionsMax: 1,
+      limits: { leaseMs: 1_000, renewMs: 300 },
+    })
+    try {
+      await brief.migrate()
+      await proxy.hangUp()
+      const hold = proxy.holdBehind('INTO operation')
+      const committing = Promise.allSettled([brief.commit('stopped', [aMove(first!)])])
+      await hold.held
+      // Both are counted in one lane, which the other one has locked and would not give back.
+      await saved(aMove(second!))
+      hold.resume()
+      const [ended] = await committing
+      assert.equal(ended?.status, 'rejected')
+      assert.deepEqual(await brief.commit('stopped', [aMove(first!)]), [{ kind: 'saved' }])
+      assert.deepEqual(await near.recount([null], null), [])
+    } finally {
+      await brief.close()
+    }
   })
 })

@@ -18,6 +18,7 @@ const plan: Readonly<Partial<Record<Fault, number>>> = {
   terminate: 3,
   'terminate all': 2,
   cut: 6,
+  silence: 1,
 }
 const crashesMin = 5
 /** Complaints that a failure shows: the first ones tell the story. */

@@ -20,8 +20,7 @@ if (skipOwn) {
   after(async () => {
     await postgres.close()
     await server?.close()
-    assert.ok(moving.moves() >= 4, `It was moved ${moving.moves()} times.`)
+    assert.ok(moving.moves() > 0, 'It was moved.')
   })
-  const budgetMs = Number(process.env.SLUICE_BUDGET_MS ?? 15_000)
-  differential('sqlite, and a store that is moved to postgres and back', settled, moving.open, { budgetMs })
+  differential('sqlite, and a store that is moved to postgres and back', settled, moving.open, { budgetMs: 15_000 })
 }

@@ -65,53 +65,59 @@ interface Attempt {
 const nothing: ClaimResult = { entities: [], suspects: false }
 
 async function attemptOf(desk: Desk, request: ClaimRequest, over: readonly number[]): Promise<Attempt> {
-  return desk.write(async (session, facts) => {
-    const served = servedOf(desk, request.runs)
-    const [worker, ripe, lines] = await Promise.all([
-      session.one('SELECT identity FROM worker WHERE id = $1 AND expires_at > $2 FOR KEY SHARE', [
-        request.worker,
-        facts.now,
-      ]),
-      session.one(`SELECT 1 FROM entity_hot WHERE plan = ${plans.run} AND at <= $1 LIMIT 1`, [facts.now]),
-      linesOf(session, served),
-    ])
-    if (!worker) throw leaseLost(request.worker)
-    if (ripe) return { result: nothing, claimed: null, number: 0, hints: null, empty: [], again: true, isRipe: true }
-    const stock = new Stock(session, desk.dictionary)
-    const selection = new Selection(desk, session, facts, stock, request, served, lines)
-    const { picks, suspects } = await choose(session, request, selection)
-    const { name } = JSON.parse(worker[0] as string) as { readonly name: string }
-    const { ledger, result: units } = await decided(
-      stock,
-      () => new Ledger(desk, facts, stock, noIds),
-      (ledger) => {
-        const units = new Map<EntityId, string | null>()
-        for (const aside of selection.asides) putAside(ledger, aside)
-        for (const pick of picks) lease(ledger, pick, units)
-        return units
-      },
+  return desk.learning(() => desk.database.write((session) => claimOnce(desk, session, request, over)))
+}
+
+async function claimOnce(
+  desk: Desk,
+  session: Session,
+  request: ClaimRequest,
+  over: readonly number[],
+): Promise<Attempt> {
+  const served = servedOf(desk, request.runs)
+  const [facts, worker, planned, lines] = await Promise.all([
+    desk.facts(session),
+    session.one('SELECT identity, expires_at FROM worker WHERE id = $1 FOR KEY SHARE', [request.worker]),
+    session.one(`SELECT at FROM entity_hot WHERE plan = ${plans.run} ORDER BY at LIMIT 1`),
+    linesOf(session, served),
+  ])
+  if (!worker || (worker[1] as number) <= facts.now) throw leaseLost(request.worker)
+  const isRipe = planned !== null && (planned[0] as number) <= facts.now
+  if (isRipe) return { result: nothing, claimed: null, number: 0, hints: null, empty: [], again: true, isRipe }
+  const stock = new Stock(session, desk.dictionary)
+  const selection = new Selection(desk, session, facts, stock, request, served, lines)
+  const { picks, suspects } = await choose(session, request, selection)
+  const { name } = JSON.parse(worker[0] as string) as { readonly name: string }
+  const { ledger, result: units } = await decided(
+    stock,
+    () => new Ledger(desk, facts, stock, noIds),
+    (ledger) => {
+      const units = new Map<EntityId, string | null>()
+      for (const aside of selection.asides) putAside(ledger, aside)
+      for (const pick of picks) lease(ledger, pick, units)
+      return units
+    },
+  )
+  const data = write(desk, session, request.worker, over, picks, facts, name)
+  if (units.size > 0) {
+    session.send(
+      'UPDATE entity_hot SET shares = u.shares FROM unnest($1::int8[], $2::text[]) AS u (id, shares) WHERE entity_hot.id = u.id',
+      [[...units.keys()], [...units.values()]],
     )
-    const data = write(desk, session, request.worker, over, picks, facts, name)
-    if (units.size > 0) {
-      session.send(
-        'UPDATE entity_hot SET shares = u.shares FROM unnest($1::int8[], $2::text[]) AS u (id, shares) WHERE entity_hot.id = u.id',
-        [[...units.keys()], [...units.values()]],
-      )
-    }
-    ledger.flush(session)
-    if (!ledger.changes.isEmpty) note(session, ledger.changes.text(), facts.now)
-    const { number, rows } = await data
-    const texts = new Map(rows.map(([id, text]) => [id as number, text as string]))
-    const entities = picks.map(({ row }): Entity => {
-      const lane = selection.laneOf(row)
-      return entityOf({ ...row, data: texts.get(row.id) ?? '' }, lane, desk.dictionary)
-    })
-    return {
-      ...{ result: { entities, suspects }, number, isRipe: false, hints: ledger.hints(), empty: selection.empty },
-      claimed: picks.length > 0 ? picks.map(({ row }) => row.id) : null,
-      again: entities.length === 0 && selection.cut,
-    }
+  }
+  ledger.flush(session)
+  if (!ledger.changes.isEmpty) note(session, ledger.changes.text(), facts.now)
+  const { number, rows } = await data
+  const texts = new Map(rows.map(([id, text]) => [id as number, text as string]))
+  const entities = picks.map(({ row }): Entity => {
+    const lane = selection.laneOf(row)
+    return entityOf({ ...row, data: texts.get(row.id) ?? '' }, lane, desk.dictionary)
   })
+  return {
+    ...{ result: { entities, suspects }, number, isRipe: false, hints: ledger.hints(), empty: selection.empty },
+    claimed: picks.length > 0 ? picks.map(({ row }) => row.id) : null,
+    again: entities.length === 0 && selection.cut,
+  }
 }
 
 export function leaseLost(id: number): SluiceError {

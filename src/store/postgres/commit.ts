@@ -14,7 +14,7 @@ import { end } from './operation.ts'
 import { sharesOf, waits } from './row.ts'
 import { Stock } from './stock.ts'
 import { refusalOfMoveTexts } from './text-fault.ts'
-import { isUniform, Unproven, writeUniform } from './uniform.ts'
+import { countUniform, isUniform, Unproven, writeUniform } from './uniform.ts'
 
 /** The moves one after another, each judged by what those before it left, in one transaction. */
 export async function commit(desk: Desk, operation: string, moves: readonly Move[]): Promise<readonly Verdict[]> {
@@ -31,15 +31,25 @@ export async function commit(desk: Desk, operation: string, moves: readonly Move
   }
   if (isUniform(moves)) {
     try {
-      return await inOne(desk, operation, moves, (session, facts, name) =>
-        writeUniform(desk, session, facts, name, moves),
+      return await inOne(
+        desk,
+        operation,
+        moves,
+        (session) => writeUniform(desk, session, moves),
+        (session, facts, written, name) => countUniform(desk, session, facts, name, moves, written),
       )
     } catch (error) {
       // One of them is not as it was thought to be: each is judged by itself.
       if (!(error instanceof Unproven)) throw error
     }
   }
-  return inOne(desk, operation, moves, (session, facts, name) => writeAll(desk, session, facts, name, moves))
+  return inOne(
+    desk,
+    operation,
+    moves,
+    (session) => readEntities(session, new Stock(session, desk.dictionary), moves),
+    (session, facts, read, name) => writeAll(desk, session, facts, name, moves, read),
+  )
 }
 
 interface Written {
@@ -48,16 +58,18 @@ interface Written {
   readonly isRepeat?: boolean
 }
 
-async function inOne(
+async function inOne<Early>(
   desk: Desk,
   operation: string,
   moves: readonly Move[],
-  write: (session: Session, facts: Facts, name: string) => Promise<Written>,
+  early: (session: Session) => Promise<Early>,
+  write: (session: Session, facts: Facts, early: Early, name: string) => Promise<Written>,
 ): Promise<readonly Verdict[]> {
   const name = `commit ${operation}`
-  const { verdicts, hints, isRepeat } = await desk.once(
+  const { verdicts, hints, isRepeat } = await desk.once<Early, Written>(
     name,
-    (session, facts): Promise<Written> => write(session, facts, name),
+    early,
+    (session, facts, found) => write(session, facts, found, name),
     (known) => ({ verdicts: verdictsOf(known), hints: null, isRepeat: true }),
   )
   // Told only when it is there for all to see.
@@ -67,15 +79,20 @@ async function inOne(
   return verdicts
 }
 
+interface Read {
+  readonly stock: Stock
+  readonly ids: Ids
+}
+
 async function writeAll(
   desk: Desk,
   session: Session,
   facts: Facts,
   name: string,
   moves: readonly Move[],
+  { stock, ids }: Read,
 ): Promise<Written> {
-  const stock = new Stock(session, desk.dictionary)
-  const ids = await read(session, stock, moves)
+  await Promise.all([readPools(stock, moves), readLanes(stock, moves)])
   const { ledger, result: verdicts } = await decided(
     stock,
     () => new Ledger(desk, facts, stock, ids),
@@ -109,7 +126,7 @@ function refusalOf(ledger: Ledger, move: Move, seen: Set<EntityId>): Verdict | n
 }
 
 /** What the moves are likely to need, in few round trips: entities first, then pools, lanes last. */
-async function read(session: Session, stock: Stock, moves: readonly Move[]): Promise<Ids> {
+async function readEntities(session: Session, stock: Stock, moves: readonly Move[]): Promise<Read> {
   const parents = moves.filter(({ children }) => children.length > 0)
   const stagers = moves.filter(({ staging }) => staging !== 'none')
   const births = parents.reduce((sum, { children }) => sum + children.length, 0)
@@ -125,8 +142,7 @@ async function read(session: Session, stock: Stock, moves: readonly Move[]): Pro
     ),
     stagers.length > 0 ? stock.loadStagings(stagers.map(({ id }) => id)) : undefined,
   ])
-  await Promise.all([readPools(stock, moves), readLanes(stock, moves)])
-  return { entities, stagings }
+  return { stock, ids: { entities, stagings } }
 }
 
 function readPools(stock: Stock, moves: readonly Move[]): Promise<unknown> {

@@ -31,13 +31,21 @@ export async function create(
   }
   const name = `create ${operation}`
   type Written = { readonly verdicts: readonly CreateVerdict[]; readonly hints: Signal | null }
-  const write = async (session: Session, facts: Facts): Promise<Written> => {
+  const lanes = new Set(births.map(({ machine, version }) => rootLane(machine, version)))
+  const early = async (session: Session) => {
     const stock = new Stock(session, desk.dictionary)
-    const ids = await drawn(session, 'entity_id', births.length)
+    const [ids] = await Promise.all([
+      drawn(session, 'entity_id', births.length),
+      // Many take a while to be made ready: others need not wait for their lanes meanwhile.
+      births.length <= fewMax && births.every(({ key }) => key === null) ? loadLanes(stock) : undefined,
+    ])
+    return { stock, ids }
+  }
+  const loadLanes = (stock: Stock) => stock.loadLanes({ names: [...lanes].map((name) => ({ parent: null, name })) })
+  const write = async (session: Session, facts: Facts, { stock, ids }: Drawn): Promise<Written> => {
     const refusals = births.map((birth) => refusalOfBirth(birth, desk.limits) ?? refusalOfBirthTexts(birth))
     const holders = await takeKeys(session, births, refusals, ids)
-    const lanes = new Set(births.map(({ machine, version }) => rootLane(machine, version)))
-    await stock.loadLanes({ names: [...lanes].map((name) => ({ parent: null, name })) })
+    if (stock.laneIds.size === 0) await loadLanes(stock)
     const { ledger, result } = await decided(
       stock,
       () => new Ledger(desk, facts, stock, { entities: [], stagings: [] }),
@@ -56,9 +64,20 @@ export async function create(
     end(session, name, JSON.stringify(result), ledger.changes.text(), facts.now)
     return { verdicts: result, hints: ledger.hints() }
   }
-  const { verdicts, hints } = await desk.once(name, write, (known) => ({ verdicts: JSON.parse(known), hints: null }))
+  const { verdicts, hints } = await desk.once(name, early, write, (known) => ({
+    verdicts: JSON.parse(known),
+    hints: null,
+  }))
   if (hints) desk.tell(hints)
   return verdicts
+}
+
+/** So few that their lanes may be locked at once. */
+const fewMax = 100
+
+interface Drawn {
+  readonly stock: Stock
+  readonly ids: readonly EntityId[]
 }
 
 /**

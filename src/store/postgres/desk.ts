@@ -8,6 +8,16 @@ import { LeaseBook } from './lease-book.ts'
 import { begin, forget } from './operation.ts'
 import { SharedLines, UnknownLine } from './shared-lines.ts'
 
+/** The operation was done before. */
+class Repeated extends Error {
+  readonly verdicts: string
+
+  constructor(verdicts: string) {
+    super('The operation was done before.')
+    this.verdicts = verdicts
+  }
+}
+
 /** What one store handle has at hand: its connections, the names it knows, its time. */
 export class Desk {
   readonly database: Database
@@ -47,20 +57,33 @@ export class Desk {
     return this.learning(() => this.database.write(async (session) => work(session, await this.facts(session))))
   }
 
-  /** The same for what may be repeated after a lost answer: then `known` makes the result of the verdicts that were given. */
-  once<Result>(
+  /**
+   * The same for what may be repeated after a lost answer: then the verdicts that were given are given again, and whatever `early` did is
+   * undone. `early` is sent together with the first questions, without knowing their answers: one way to the server for all.
+   */
+  async once<Early, Result>(
     name: string,
-    work: (session: Session, facts: Facts) => Promise<Result>,
+    early: (session: Session) => Promise<Early>,
+    work: (session: Session, facts: Facts, early: Early) => Promise<Result>,
     known: (verdicts: string) => Result,
   ): Promise<Result> {
-    return this.learning(() =>
-      this.database.write(async (session) => {
-        const [answered, facts] = await Promise.all([begin(session, name), this.facts(session)])
-        if (answered && answered.at > facts.now - this.limits.operationMs) return known(answered.verdicts)
-        if (answered) forget(session, name)
-        return work(session, facts)
-      }),
-    )
+    try {
+      return await this.learning(() =>
+        this.database.write(async (session) => {
+          const [answered, facts, found] = await Promise.all([
+            begin(session, name),
+            this.facts(session),
+            early(session),
+          ])
+          if (answered && answered.at > facts.now - this.limits.operationMs) throw new Repeated(answered.verdicts)
+          if (answered) forget(session, name)
+          return work(session, facts, found)
+        }),
+      )
+    } catch (error) {
+      if (error instanceof Repeated) return known(error.verdicts)
+      throw error
+    }
   }
 
   /** All that it reads is of one moment. */

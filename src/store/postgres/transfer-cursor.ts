@@ -2,7 +2,7 @@ import type { Row, Session, Value } from './database.ts'
 
 /** What one question brings: few enough rows that even the longest fit into memory. */
 const fetchMax = 500
-const fetchBytesMax = 4 * 1024 * 1024
+const fetchBytesMax = 2 * 1024 * 1024
 const fetchFirst = 50
 
 /** The rows of one statement, read on and on within a transaction. The server keeps where it is. */

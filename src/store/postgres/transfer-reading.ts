@@ -12,7 +12,7 @@ import { bytesOf, TransferCursor } from './transfer-cursor.ts'
 
 /** One portion: what is read before it is handed on. */
 const portionMax = 500
-const portionBytesMax = 4 * 1024 * 1024
+const portionBytesMax = 2 * 1024 * 1024
 
 /** How a section is read: in the order of its key, so that any row leads on to those behind it. Names are ordered by their bytes. */
 interface Reading<Name extends Section> {

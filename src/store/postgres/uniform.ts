@@ -1,3 +1,4 @@
+import { refusalOfMove } from '../../refusal.ts'
 import type { Move, Signal, Verdict } from '../../store.ts'
 import { isSamePath } from '../../transition.ts'
 import { actorText } from './actor-text.ts'
@@ -13,9 +14,6 @@ import { Stock } from './stock.ts'
 import { refusalOfMoveTexts } from './text-fault.ts'
 import { trailMax } from './writing.ts'
 
-/** Fewer are as well written one by one. */
-const countMin = 2
-
 /** Some of the moves do not have the proof, or their rows have more to them: nothing was written. */
 export class Unproven extends Error {}
 
@@ -25,7 +23,7 @@ export class Unproven extends Error {}
  */
 export function isUniform(moves: readonly Move[]): boolean {
   const [first] = moves
-  if (!first || moves.length < countMin || !isPlain(first)) return false
+  if (!first || !isPlain(first)) return false
   if (new Set(moves.map(({ id }) => id)).size < moves.length) return false
   const at = first.wait === null ? null : waitAt(first.wait)
   const actor = actorText(first.actor)
@@ -85,24 +83,27 @@ const write = `WITH moved AS (
     RETURNING lane)
   SELECT lane, count(*) FROM moved GROUP BY lane`
 
-export async function writeUniform(
-  desk: Desk,
-  session: Session,
-  facts: Facts,
-  name: string,
-  moves: readonly Move[],
-): Promise<{ readonly verdicts: readonly Verdict[]; readonly hints: Signal | null }> {
+/** What `writeUniform` did: at which time, and to how many of each lane. */
+export interface Uniform {
+  readonly at: number
+  readonly lanes: readonly (readonly [lane: number, count: number])[]
+}
+
+/** Clocks of processes differ by less. */
+const strayMsMax = 1_000
+
+/** Proves and writes all of them, and says how many of each lane there were. */
+export async function writeUniform(desk: Desk, session: Session, moves: readonly Move[]): Promise<Uniform> {
   const [first] = moves as [Move, ...Move[]]
   const { dictionary } = desk
-  const { now } = facts
-  if (facts.purging.size > 0 || refusalOfMoveTexts(first)) throw new Unproven()
-  const from = first.hops[0]!.from
+  if (refusalOfMove(first, desk.limits) ?? refusalOfMoveTexts(first)) throw new Unproven()
   const wait = first.wait ?? { for: 'nothing' as const }
   const actor = actorText(first.actor)
   const rest = `,${dictionary.path(first.cause, first.hops)}${actor === null ? '' : `,${actor},null`}]\n`
   // In the order of their ids, as all locks are taken.
   const ordered = moves.length > 1 ? [...moves].sort((one, other) => one.id - other.id) : moves
-  const lanes = (await session.all(write, [
+  const at = desk.time()
+  const lanes = await session.all(write, [
     ordered.map(({ id }) => id),
     ordered.map(({ epoch }) => epoch),
     ordered.map(({ seq }) => seq),
@@ -110,15 +111,30 @@ export async function writeUniform(
     dictionary.word(first.state),
     waitCode(wait),
     waitAt(wait),
-    now,
+    at,
     rest,
-    dictionary.word(from),
+    dictionary.word(first.hops[0]!.from),
     first.generation,
-  ])) as readonly [lane: number, count: number][]
+  ])
+  return { at, lanes: lanes as Uniform['lanes'] }
+}
+
+/** Their lanes, and the rest of the commit. */
+export async function countUniform(
+  desk: Desk,
+  session: Session,
+  facts: Facts,
+  name: string,
+  moves: readonly Move[],
+  { at, lanes }: Uniform,
+): Promise<{ readonly verdicts: readonly Verdict[]; readonly hints: Signal | null }> {
+  const [first] = moves as [Move, ...Move[]]
+  // They were stamped before it was known what others had written: a clock that is far behind is not gone by.
+  if (facts.purging.size > 0 || facts.now - at > strayMsMax) throw new Unproven()
   if (lanes.reduce((sum, [, count]) => sum + count, 0) < moves.length) throw new Unproven()
-  const stock = new Stock(session, dictionary)
+  const stock = new Stock(session, desk.dictionary)
   await stock.loadLanes({ ids: lanes.map(([lane]) => lane) })
-  const before = { state: from, settled: false, reason: null, sums: null }
+  const before = { state: first.hops[0]!.from, settled: false, reason: null, sums: null }
   const after = { state: first.state, settled: true, reason: null, sums: null }
   const { ledger } = await decided(
     stock,
@@ -129,12 +145,12 @@ export async function writeUniform(
         if (lane.lane.status === 'stopped') throw new Unproven()
         ledger.lanes.count(lane, before, after, count)
       }
-      if (wait.for === 'purge') ledger.hint('due')
+      if (first.wait?.for === 'purge') ledger.hint('due')
     },
   )
   ledger.flush(session)
   const changes = new Changes()
   for (const { id, seq } of moves) changes.moved(id, seq + 1)
-  end(session, name, String(moves.length), changes.text(), now)
+  end(session, name, String(moves.length), changes.text(), facts.now)
   return { verdicts: moves.map(() => saved), hints: ledger.hints() }
 }

@@ -20,7 +20,7 @@ import type { StagedLane } from './stagings.ts'
 
 /** One portion: what is read before others have their turn. */
 const portionMax = 500
-const portionBytesMax = 4 * 1024 * 1024
+const portionBytesMax = 2 * 1024 * 1024
 /** Of how many lanes parent and name are kept at hand. */
 const lanesMax = 10_000
 
