@@ -105,7 +105,9 @@ export function zoneOf(path: string): string | null {
   const [top, folder, ...below] = path.split('/')
   if (top !== 'src') return top ?? null
   if (below.length === 0) return 'root'
-  return ['engine', 'http', 'dashboard', 'cli', 'testing', 'workflow-json', 'dial', 'client'].includes(folder ?? '')
+  return ['engine', 'http', 'dashboard', 'cli', 'testing', 'workflow-json', 'dial', 'client', 'transfer'].includes(
+    folder ?? '',
+  )
     ? folder!
     : null
 }
@@ -356,11 +358,17 @@ const doors: Readonly<Record<string, string>> = {
   'src/store/sqlite/alike.ts': 'commit',
   'src/store/sqlite/row-writing.ts': 'commit',
   'src/store/sqlite/removal.ts': 'purge',
+  'src/store/sqlite/transfer-writing.ts': 'a transfer into an empty store',
+  'src/store/postgres/writing.ts': 'create, commit and purge',
+  'src/store/postgres/uniform.ts': 'commit',
+  'src/store/postgres/claim.ts': 'claim',
+  'src/store/postgres/purge.ts': 'purge',
+  'src/store/postgres/transfer-placing.ts': 'a transfer into an empty store',
 }
 
 /** Statements that make, remove or move an entity, or write its history. */
 const changesState =
-  /\b(insert\s+into|delete\s+from)\s+(entity|history)\b|\bupdate\s+history\b|\bupdate\s+entity\s+set\s+([\s\S]*\bstate\s*=|\$\{|$)/i
+  /\b(insert\s+into|delete\s+from)\s+(entity(_hot|_cold)?|history)\b|\bupdate\s+history\b|\bupdate\s+entity(_hot|_cold)?\s+set\s+([\s\S]*\bstate\s*=|\$\{|$)/i
 
 /** State has one door: create, claim, commit and purge of a store. */
 export function doorComplaints(sources: readonly Source[]): readonly string[] {

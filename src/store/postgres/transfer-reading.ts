@@ -41,6 +41,8 @@ export class PostgresDump implements Dump {
   }
 
   static async of(session: Session, dictionary: Dictionary): Promise<PostgresDump> {
+    // It waits for the other store now and then, and a large table is sorted once: no limit that is meant for daily work may end it.
+    await session.exec('SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL statement_timeout = 0')
     const staged = await session.all('SELECT id FROM staging')
     // Only now, when the moment is fixed: all names that it has are known.
     await dictionary.learn({})
