@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { SluiceError } from '../errors.ts'
 import type { Store } from '../store.ts'
-import { type Dump, type Marks, movedText, type Report, type Transfer } from '../transfer.ts'
+import { type Marks, movedText, type Report, type Transfer } from '../transfer.ts'
 import { copy } from './copying.ts'
 import { quieten } from './quiet.ts'
 import { verify } from './verifying.ts'
@@ -48,8 +48,8 @@ export async function moveStore(options: MoveOptions): Promise<Moved> {
   }
   // One that is finished is of an earlier transfer: whether there is room for another, the target itself knows.
   const begun = marks.target.target?.status === 'moving' ? marks.target.target : null
+  if (!begun) await begin(options, mark.id, isNew)
   const report = await source.transfer.reading(async (dump) => {
-    if (!begun) await begin(options, mark.id, dump, isNew)
     await copy(dump, target.transfer, begun?.progress ?? null, options.watcher, options.clock)
     return target.transfer.reading((other) => verify(dump, other, options.watcher, options.clock))
   })
@@ -60,10 +60,14 @@ export async function moveStore(options: MoveOptions): Promise<Moved> {
   return { report, isResumed: begun !== null }
 }
 
-/** A target that will not have it (it is in use, or this user may not make tables) leaves the source as it was. */
-async function begin({ source, target }: MoveOptions, id: string, dump: Dump, isNew: boolean): Promise<void> {
+/**
+ * A target that will not have it (it is in use, or this user may not make tables) leaves the source as it was. The source is not being read
+ * meanwhile: a fence that is taken down waits for whoever reads.
+ */
+async function begin({ source, target }: MoveOptions, id: string, isNew: boolean): Promise<void> {
+  const numbers = await source.transfer.reading((dump) => dump.numbers())
   try {
-    await target.transfer.begin({ id, peer: source.place }, await dump.numbers())
+    await target.transfer.begin({ id, peer: source.place }, numbers)
   } catch (error) {
     if (isNew) await source.transfer.unfence()
     throw error

@@ -15,7 +15,7 @@ export type Fault = (typeof faults)[number]
 
 const workersMax = 3
 /** Ranges of numbers that each process submits. */
-const rangesPerWorker = 2
+const rangesPerWorker = 3
 const upMs = 20_000
 /** "COMMIT", and that the server is ready for more. */
 const commitBytes = 18

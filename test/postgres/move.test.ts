@@ -185,6 +185,15 @@ describe('between sqlite and postgres', { skip: skipOwn }, () => {
     await using(from, (store) => store.migrate())
   })
 
+  test('a target that is in use leaves a source on the server as it was', async () => {
+    const [from, to] = [await withParcels(await onServer(), 2), await withParcels(await inFile(), 1)]
+    await assert.rejects(carry(from, to), { code: 'conflict', message: /is not empty/ })
+    await using(from, async (store) => {
+      await store.migrate()
+      assert.equal((await store.create('on', [aBirth()]))[0]?.kind, 'saved')
+    })
+  })
+
   test('who may not make tables is told so, and the source stays as it was', async () => {
     const from = await withParcels(await inFile(), 2)
     const to = await onServer()

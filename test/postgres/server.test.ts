@@ -13,6 +13,7 @@ import { skipOwn, startPostgres } from './server.ts'
 
 const execute = promisify(execFile)
 const script = fileURLToPath(new URL('../../scripts/services.sh', import.meta.url))
+const serverModule = new URL('./server.ts', import.meta.url).href
 const redis = '/usr/bin/redis-server'
 const skipRedis = existsSync(redis) ? false : 'Redis is not installed: `npm run services -- redis` installs it.'
 
@@ -50,7 +51,7 @@ describe('a PostgreSQL of a test', { skip: skipOwn, timeout: 60_000 }, () => {
     skip: process.platform !== 'linux' && 'Only Linux can.',
   }, async (t) => {
     const program = `
-      import { startPostgres } from ${JSON.stringify(new URL('./server.ts', import.meta.url).href)}
+      import { startPostgres } from ${JSON.stringify(serverModule)}
       const { url } = await startPostgres({ own: true })
       process.stdout.write(url)
       process.stdin.resume()`
@@ -103,6 +104,18 @@ describe('npm run services', () => {
       const names = ['fsync', 'synchronous_commit', 'full_page_writes']
       const durable = names.map((name) => `current_setting('${name}')`).join(" || ' ' || ")
       assert.equal(await ask(`SELECT ${durable} AS answer`), 'on on on')
+      // Tests that are told of it make a database of their own there, and remove it.
+      const program = `
+        import { startPostgres } from ${JSON.stringify(serverModule)}
+        const server = await startPostgres()
+        process.stdout.write(server.url + ' ' + (await server.psql('SELECT current_database()', await server.database())))
+        await server.close()`
+      const env = { ...process.env, SLUICE_POSTGRES_URL: url }
+      const { stdout } = await execute(process.execPath, ['--input-type=module-typescript', '--eval', program], { env })
+      const [used, name] = stdout.split(' ')
+      assert.equal(used, url)
+      assert.match(name!, /^sluice_[0-9a-f]{32}$/)
+      assert.equal(await ask(`SELECT count(*) AS answer FROM pg_database WHERE datname = '${name}'`), '0')
       await ask("CREATE TABLE kept AS SELECT 'still here' AS answer")
       await services(folder, 'stop', 'postgres')
       await assert.rejects(ask('SELECT 1'), { code: 'ECONNREFUSED' })

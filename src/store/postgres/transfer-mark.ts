@@ -20,6 +20,8 @@ const fenced = [
   ...['hold', 'past_hold', 'pool', 'pool_share', 'worker', 'tombstone'],
 ]
 const fence = 'transfer_fence'
+/** Somebody's transaction may hold a table for long: then it is tried again, and in the end given up. */
+const patience = "SET LOCAL lock_timeout = '3s'"
 
 type MarkRow = readonly [
   role: string,
@@ -79,6 +81,7 @@ export function removeMark(session: Session, role: 'source' | 'target'): void {
  * transactions that have changed its table have ended.
  */
 export async function raiseFence(session: Session, peer: string): Promise<void> {
+  await session.exec(patience)
   const message = fenceText(peer).replaceAll("'", "''").replaceAll('$', '')
   await session.exec(
     `CREATE OR REPLACE FUNCTION ${fence}() RETURNS trigger LANGUAGE plpgsql AS
@@ -92,5 +95,6 @@ export async function raiseFence(session: Session, peer: string): Promise<void> 
 }
 
 export async function removeFence(session: Session): Promise<void> {
+  await session.exec(patience)
   await session.exec(`DROP FUNCTION IF EXISTS ${fence}() CASCADE`)
 }
