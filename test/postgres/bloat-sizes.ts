@@ -46,6 +46,14 @@ export class Surveyor implements AsyncDisposable {
     ])
   }
 
+  /** How often the server has cleared a table by itself. */
+  async vacuums(table: string): Promise<number> {
+    return this.#number('SELECT autovacuum_count FROM pg_stat_user_tables WHERE schemaname = $1 AND relname = $2', [
+      this.#schema,
+      table,
+    ])
+  }
+
   /** From now on nothing that anybody removes goes away, until it is over: as under a long report, or a backup. */
   async beginReading(): Promise<void> {
     await this.#client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')

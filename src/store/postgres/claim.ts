@@ -3,6 +3,7 @@ import { SluiceError } from '../../errors.ts'
 import { refusalOfPath } from '../../refusal.ts'
 import type { ClaimRequest, ClaimResult, ClaimRun, Signal } from '../../store.ts'
 import { suspectGroup } from '../../suspicion.ts'
+import { heldIds, runsOf } from './claimed.ts'
 import type { Row, Session } from './database.ts'
 import type { Desk } from './desk.ts'
 import type { Facts } from './facts.ts'
@@ -11,7 +12,7 @@ import { decided, Ledger } from './ledger.ts'
 import { type Line, lineColumns, lineOf, newLine, runKey } from './line.ts'
 import { note } from './operation.ts'
 import { edgeOf, place } from './placing.ts'
-import { entityOf, plans, rowColumnsWithoutData, rowOf, sharesOf, textOfShares, waits } from './row.ts'
+import { dataAtOnceMax, entityOf, plans, rowColumnsWithoutData, rowOf, sharesOf, textOfShares, waits } from './row.ts'
 import { type Aside, labelPool, type Pick, Selection, type Served } from './selection.ts'
 import { Stock } from './stock.ts'
 
@@ -110,8 +111,8 @@ async function claimOnce(
   const { number, rows } = await data
   const texts = new Map(rows.map(([id, text]) => [id as number, text as string]))
   const entities = picks.map(({ row }): Entity => {
-    const lane = selection.laneOf(row)
-    return entityOf({ ...row, data: texts.get(row.id) ?? '' }, lane, desk.dictionary)
+    row.data = texts.get(row.id) ?? row.data
+    return entityOf(row, selection.laneOf(row), desk.dictionary)
   })
   return {
     ...{ result: { entities, suspects }, number, isRipe: false, hints: ledger.hints(), empty: selection.empty },
@@ -170,7 +171,7 @@ async function choose(
 
 async function holdsSuspect(session: Session, worker: number): Promise<boolean> {
   const found = await session.one(
-    `SELECT 1 FROM claimed CROSS JOIN LATERAL unnest(ids) AS held (id) JOIN entity_hot ON entity_hot.id = held.id
+    `SELECT 1 FROM claimed CROSS JOIN LATERAL ${heldIds} held JOIN entity_hot ON entity_hot.id = held.id
      WHERE worker = $1 AND owner = $1 AND suspect > 0 LIMIT 1`,
     [worker],
   )
@@ -230,7 +231,7 @@ function lease(ledger: Ledger, { row, served }: Pick, units: Map<EntityId, strin
   ledger.changes.moved(row.id, row.seq + 1)
 }
 
-/** One statement per run, whatever their number. Returns the data of all. */
+/** One statement per run, whatever their number. Returns the data of those that have much. */
 async function write(
   desk: Desk,
   session: Session,
@@ -244,18 +245,19 @@ async function write(
     session.send('DELETE FROM claimed WHERE worker = $1 AND number = ANY($2::int8[])', [worker, over])
   if (picks.length === 0) return { number: 0, rows: [] }
   const ids = picks.map(({ row }) => row.id)
-  const numbered = session.one('INSERT INTO claimed (worker, ids) VALUES ($1, $2::int8[]) RETURNING number', [
-    worker,
-    ids,
-  ])
-  const answers = [...Map.groupBy(picks, ({ served }) => served)].map(([{ run }, group]) => {
+  const numbered = noteClaim(session, worker, ids)
+  for (const [{ run }, group] of Map.groupBy(picks, ({ served }) => served)) {
     const suspect = group[0]!.row.suspect
     const leased = group.map(({ row }) => row.id)
-    if (run.hops.length === 0) return session.all(leaseSql, [leased, worker, suspect])
+    if (run.hops.length === 0) {
+      session.send(leaseSql, [leased, worker, suspect])
+      continue
+    }
     const state = desk.dictionary.word(run.hops.at(-1)!.to)
     const rest = `,${desk.dictionary.path('claim', run.hops)},${JSON.stringify([name])},null]\n`
-    return session.all(hopSql, [leased, worker, suspect, state, now, rest])
-  })
+    session.send(hopSql, [leased, worker, suspect, state, now, rest])
+  }
+  const long = picks.filter(({ bytes }) => bytes > dataAtOnceMax).map(({ row }) => row.id)
   for (const { row, served } of picks) {
     row.owner = worker
     row.epoch += 1
@@ -266,18 +268,29 @@ async function write(
     row.changedAt = Math.max(row.changedAt, now)
     if (row.wait === waits.gatedRun) row.wait = waits.run
   }
-  const [number, ...rows] = await Promise.all([numbered, ...answers])
-  return { number: number?.[0] as number, rows: rows.flat() }
+  const [number, rows] = await Promise.all([
+    numbered,
+    long.length > 0 ? session.all('SELECT id, data FROM entity_hot WHERE id = ANY($1::int8[])', [long]) : [],
+  ])
+  return { number: number?.[0] as number, rows }
+}
+
+function noteClaim(session: Session, worker: number, ids: readonly EntityId[]): Promise<Row | null> {
+  const { firsts, counts } = runsOf(ids)
+  return session.one(
+    'INSERT INTO claimed (worker, firsts, counts) VALUES ($1, $2::int8[], $3::int4[]) RETURNING number',
+    [worker, firsts, counts],
+  )
 }
 
 const leaseSql = `UPDATE entity_hot SET owner = $2, epoch = epoch + 1, attempts = attempts + 1, suspect = $3
-  WHERE id = ANY($1::int8[]) RETURNING id, data`
+  WHERE id = ANY($1::int8[])`
 
 /** The hops that the claim itself takes are a move, with its history. Behind the gate nothing is gated any more. */
 const hopSql = `UPDATE entity_hot SET owner = $2, epoch = epoch + 1, attempts = attempts + 1, suspect = $3, state = $4, seq = seq + 1,
   changed_at = greatest(changed_at, $5), wait = CASE wait WHEN ${waits.gatedRun} THEN ${waits.run} ELSE wait END,
   trail = trail || '[' || (seq + 1) || ',' || (epoch + 1) || ',' || generation || ',' || greatest(changed_at, $5) || $6
-  WHERE id = ANY($1::int8[]) RETURNING id, data`
+  WHERE id = ANY($1::int8[])`
 
 /** Whoever's time has come stands in line from now on. */
 async function ripen(desk: Desk): Promise<void> {
@@ -336,7 +349,7 @@ async function tidy(desk: Desk, worker: number): Promise<void> {
   const gone = await desk.database.single((session) =>
     session.all(
       `DELETE FROM claimed WHERE worker = $1 AND number = ANY($2::int8[]) AND NOT EXISTS (
-         SELECT FROM unnest(ids) AS held (id) JOIN entity_hot ON entity_hot.id = held.id WHERE owner = $1) RETURNING number`,
+         SELECT FROM ${heldIds} held JOIN entity_hot ON entity_hot.id = held.id WHERE owner = $1) RETURNING number`,
       [worker, old],
     ),
   )

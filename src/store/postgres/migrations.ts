@@ -71,9 +71,10 @@ ${indexesOf('entity_hot')}
 ${indexesOf('entity_cold')}
 CREATE INDEX entity_hot_line ON entity_hot (line, rank, id) WHERE rank IS NOT NULL;
 
--- Which entities a worker has claimed, by claim: found again when it dies, without an index that every claim would have to write.
+-- Which entities a worker has claimed, by claim, as runs of ids: found again when it dies, without an index that every claim would have to write.
 CREATE TABLE claimed (
-  worker int4 NOT NULL, number int8 NOT NULL GENERATED ALWAYS AS IDENTITY, ids int8[] NOT NULL, PRIMARY KEY (worker, number)
+  worker int4 NOT NULL, number int8 NOT NULL GENERATED ALWAYS AS IDENTITY, firsts int8[] NOT NULL, counts int4[] NOT NULL,
+  PRIMARY KEY (worker, number)
 ) WITH (
   -- Few rows, but large ones.
   autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200, autovacuum_vacuum_cost_delay = 0,

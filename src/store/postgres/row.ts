@@ -106,11 +106,13 @@ export function rowOf(row: Row): EntityRow {
  * Of a row that stands in a line: machine, state and place are the line's own, and what most rows leave empty is read as one. Each column
  * that is read costs as much as what stands in it.
  */
+/** Longer data is read only of those that are taken. */
+export const dataAtOnceMax = 2_048
 const rareColumns = 'label0, label1, label2, label3, reason, sums, key, shares, more'
 export const standingColumns =
   'id, rank, at, lane, source, ordinal, created_at, changed_at, priority, born, seq, epoch, generation, attempts, suspect, ' +
   `wait, labels, settled, created_by, CASE WHEN coalesce(${rareColumns}) IS NOT NULL THEN json_build_array(${rareColumns})::text END, ` +
-  'octet_length(data), staging, standing, length(trail)'
+  `octet_length(data), staging, standing, length(trail), CASE WHEN octet_length(data) <= ${dataAtOnceMax} THEN data END`
 
 const nothingRare: readonly (string | null)[] = []
 
@@ -155,7 +157,7 @@ export function standingRowOf(row: Row, line: { id: number; machine: number; sta
     state: line.state,
     plan: null,
     cold: false,
-    data: '',
+    data: (row[25] ?? '') as string,
   }
 }
 

@@ -17,6 +17,7 @@ export interface Served extends Run {
 
 export interface Pick {
   readonly row: EntityRow
+  readonly bytes: number
   readonly served: Served
 }
 
@@ -142,6 +143,7 @@ export class Selection {
           break
         }
         this.#asides.set(row.id, aside)
+        this.#stock.rows.set(row.id, row)
         continue
       }
       // The first is taken whatever its size: it must run some time.
@@ -149,7 +151,7 @@ export class Selection {
       bytes += next.bytes
       if (run.pool) units.set(run.pool.name, (units.get(run.pool.name) ?? 0) + 1)
       if (labelled) units.set(labelled.name, (units.get(labelled.name) ?? 0) + 1)
-      picks.push({ row, served: tag })
+      picks.push({ row, bytes: next.bytes, served: tag })
       if (picks.length >= rowsMax) break
       if (served.length > 1 || run.limit < rowsMax) {
         const count = (taken.get(tag) ?? 0) + 1
@@ -182,7 +184,6 @@ export class Selection {
     const pools = new Set<string>()
     const shares: { pool: string; entity: EntityId }[] = []
     for (const { row, tag } of ahead) {
-      this.#stock.rows.set(row.id, row)
       if (!this.#lanes.has(row.lane)) lanes.add(row.lane)
       for (const pool of [tag.run.pool, labelPool(row, tag.run)]) {
         if (!pool) continue

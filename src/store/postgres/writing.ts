@@ -74,7 +74,16 @@ export class Writing {
         row.shares === null &&
         !this.#added.has(row.id),
     )
-    if (isPlain) session.send(insertPlain, birthColumns.map(([, , of]) => rows.map(of)).concat([rows.map(isCold)]))
+    const [first] = rows as [EntityRow, ...EntityRow[]]
+    if (isPlain && rows.length > 1 && alikeColumns.every(([, , of]) => rows.every((row) => of(row) === of(first)))) {
+      // Children of one source are alike but for these: what they share is sent once.
+      session.send(insertAlike, [
+        ...ownColumns.map(([, , of]) => rows.map(of)),
+        ...alikeColumns.map(([, , of]) => of(first)),
+        isCold(first),
+      ])
+    } else if (isPlain)
+      session.send(insertPlain, birthColumns.map(([, , of]) => rows.map(of)).concat([rows.map(isCold)]))
     else {
       session.send(insertFull, [
         ...[...birthColumns, ...rareColumns].map(([, , of]) => rows.map(of)),
@@ -179,6 +188,19 @@ const update = `UPDATE entity SET ${columns
 const plainNames = birthColumns.map(([name]) => name).join(', ')
 const insertPlain = `INSERT INTO entity (${plainNames}, cold, born, seq, epoch, generation, attempts, suspect, standing, labels, changed_at, trail)
   SELECT ${plainNames}, cold, state, 0, 0, 0, 0, 0, 0, 0, created_at, '' FROM ${unnested(birthColumns, [['cold', 'bool']])}`
+const ownNames = ['id', 'ordinal', 'data']
+const ownColumns = birthColumns.filter(([name]) => ownNames.includes(name))
+const alikeColumns = birthColumns.filter(([name]) => !ownNames.includes(name))
+const alikeValues = alikeColumns.map(([, type], index) => `$${ownColumns.length + index + 1}::${type}`)
+const insertAlike = `INSERT INTO entity (${[...ownColumns, ...alikeColumns].map(([name]) => name).join(', ')},
+    cold, born, seq, epoch, generation, attempts, suspect, standing, labels, changed_at, trail)
+  SELECT u.*, ${alikeValues.join(', ')}, $${birthColumns.length + 1}::bool, ${shared('state')}, 0, 0, 0, 0, 0, 0, 0, ${shared('created_at')}, ''
+  FROM ${unnested(ownColumns, [])}`
+
+function shared(name: string): string {
+  return alikeValues[alikeColumns.findIndex(([column]) => column === name)]!
+}
+
 const fullColumns = [...birthColumns, ...rareColumns]
 const fullNames = fullColumns.map(([name]) => name).join(', ')
 const insertFull = `INSERT INTO entity (${fullNames}, cold, trail) SELECT ${fullNames}, cold, added FROM ${unnested(
