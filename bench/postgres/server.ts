@@ -138,7 +138,8 @@ async function run({ program, words, owner, folder, port, signal, url, settings 
 }
 
 /** Who is told to end goes through what is to be done at the exit. */
-function leave(): never {
+function leave(signal: NodeJS.Signals): never {
+  process.stderr.write(`Ended by ${signal}.\n`)
   process.exit(1)
 }
 

@@ -7,6 +7,7 @@ import { CuttingProxy } from './proxy.ts'
 import { type PostgresServer, skip, startPostgres } from './server.ts'
 
 const stepBytes = 16
+const cutsMin = 30
 
 describe('a connection that nobody waits for is lost', { skip, timeout: 60_000 }, () => {
   let server: PostgresServer
@@ -33,11 +34,12 @@ describe('a connection that nobody waits for is lost', { skip, timeout: 60_000 }
     let cuts = 0
     for (const way of ['answers', 'requests'] as const) {
       for (let bytes = Math.floor(Math.random() * stepBytes); bytes < whole[way]; bytes += stepBytes) {
-        await listen({ way, bytes })
-        cuts += 1
+        // Towards the end it may hear something before so many bytes have passed.
+        if ((await listen({ way, bytes })).isCut) cuts += 1
       }
     }
     t.diagnostic(`${cuts} connections were cut`)
+    assert.ok(cuts > cutsMin)
   })
 
   /** Listens over a connection that is lost on its way; resolves when a hint has come nevertheless. */
@@ -52,9 +54,7 @@ describe('a connection that nobody waits for is lost', { skip, timeout: 60_000 }
         await near.create(`hint-${Math.random()}`, [aBirth()])
         told = await Promise.race([heard.promise.then(() => true), moment().then(() => false)])
       }
-      const passed = proxy.spare()
-      assert.equal(passed.isCut, cut !== null)
-      return passed
+      return proxy.spare()
     } finally {
       await ear.close()
     }

@@ -176,6 +176,34 @@ describe('whoever is held up', { skip: skipOwn, timeout: 60_000 }, () => {
     )
   })
 
+  test('a claim that is held up while its lane is stopped takes nothing of it', async () => {
+    const story = await ready()
+    await makeWay(story)
+    const { parent } = story
+    const [opened] = await near.get([parent.id])
+    await proxy.hangUp()
+    const hold = proxy.holdBehind('FROM lane WHERE id = ANY')
+    const claiming = claim()
+    await hold.held
+    await saved(aMove(opened!, { state: 'cancelled', settled: true, lanes: 'stop' }))
+    hold.resume()
+    const claimed = await claiming
+    assert.deepEqual(
+      claimed.filter((entity) => entity.parent === parent.id),
+      [],
+    )
+    const children = (await near.list({ parent: parent.id, limit: 10 })).entities
+    assert.deepEqual(
+      children.map(({ seq, owner }) => [seq, owner]),
+      [
+        [0, null],
+        [0, null],
+      ],
+      'Under an ended parent whatever has not begun never will.',
+    )
+    await finish()
+  })
+
   test('a commit that is held up before its end: nobody reads on past it', async () => {
     const [shipment, parcel] = await created('behind', [
       aBirth({ machine: 'shipment', state: 'open', labels: [null], wait: { for: 'nothing' } }),

@@ -89,10 +89,17 @@ export class Stock {
   }
 
   async loadChildren(source: EntityId, ordinals: readonly number[]): Promise<void> {
-    const found = await this.#session.all(
-      `SELECT ${rowColumnsWithoutData} FROM entity WHERE source = $1 AND ordinal = ANY($2::int8[]) ${byId}`,
-      [source, ordinals],
-    )
+    const [low, high] = [Math.min(...ordinals), Math.max(...ordinals)]
+    const select = `SELECT ${rowColumnsWithoutData} FROM entity WHERE source = $1`
+    // Most come one after another: a short range of the index. Others are looked up one by one.
+    const found =
+      high - low < ordinals.length * 2
+        ? await this.#session.all(`${select} AND ordinal >= $2 AND ordinal <= $3 ${byId}`, [source, low, high])
+        : await this.#session.all(
+            `SELECT child.* FROM unnest($2::int8[]) AS wanted (number)
+             CROSS JOIN LATERAL (${select} AND ordinal = wanted.number FOR UPDATE) child`,
+            [source, ordinals],
+          )
     for (const ordinal of ordinals) this.children.set(`${source}/${ordinal}`, null)
     for (const { id, ordinal } of this.#keepRows(found)) this.children.set(`${source}/${ordinal}`, id)
   }
