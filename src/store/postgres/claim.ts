@@ -87,18 +87,18 @@ async function claimOnce(
   if (isRipe) return { result: nothing, claimed: null, number: 0, hints: null, empty: [], again: true, isRipe }
   const stock = new Stock(session, desk.dictionary)
   const selection = new Selection(desk, session, facts, stock, request, served, lines)
-  const { picks, suspects } = await choose(session, request, selection)
+  const { picks: chosen, suspects } = await choose(session, request, selection)
   const { name } = JSON.parse(worker[0] as string) as { readonly name: string }
-  const { ledger, result: units } = await decided(
+  const { ledger, result } = await decided(
     stock,
     () => new Ledger(desk, facts, stock, noIds),
     (ledger) => {
       const units = new Map<EntityId, string | null>()
       for (const aside of selection.asides) putAside(ledger, aside)
-      for (const pick of picks) lease(ledger, pick, units)
-      return units
+      return { units, picks: chosen.filter((pick) => lease(ledger, pick, units)) }
     },
   )
+  const { units, picks } = result
   const data = write(desk, session, request.worker, over, picks, facts, name)
   if (units.size > 0) {
     session.send(
@@ -210,9 +210,16 @@ function putAside(ledger: Ledger, aside: Aside): void {
   ledger.writing.change(row, null)
 }
 
-/** What the lease does beside the row itself: units of pools, and the counts of the lane where the claim takes hops. */
-function lease(ledger: Ledger, { row, served }: Pick, units: Map<EntityId, string | null>): void {
+/**
+ * What the lease does beside the row itself: units of pools, and the counts of the lane where the claim takes hops. False: under its lock
+ * the lane says that it lets nobody through any more; the next claim puts the row aside.
+ */
+function lease(ledger: Ledger, { row, served }: Pick, units: Map<EntityId, string | null>): boolean {
   const { run } = served
+  if (run.hops.length > 0 && !letsThrough(ledger.lanes.byId(row.lane).lane, row.wait === waits.gatedRun)) {
+    ledger.hint('work')
+    return false
+  }
   const names: string[] = []
   for (const pool of [run.pool, labelPool(row, run)]) {
     // A share that the entity took for itself stays as it is.
@@ -221,7 +228,7 @@ function lease(ledger: Ledger, { row, served }: Pick, units: Map<EntityId, strin
     names.push(pool.name)
   }
   if (names.length > 0) units.set(row.id, textOfShares({ ...sharesOf(row), lease: names }))
-  if (run.hops.length === 0) return
+  if (run.hops.length === 0) return true
   const { lanes, dictionary } = ledger
   // Both must be known before anything is written.
   dictionary.path('claim', run.hops)
@@ -229,6 +236,7 @@ function lease(ledger: Ledger, { row, served }: Pick, units: Map<EntityId, strin
   const before = ledger.figure(row)
   lanes.count(lanes.byId(row.lane), before, { ...before, state: run.hops.at(-1)!.to })
   ledger.changes.moved(row.id, row.seq + 1)
+  return true
 }
 
 /** One statement per run, whatever their number. Returns the data of those that have much. */

@@ -271,9 +271,10 @@ function settingsOf(schema: string, answerMs: number): string {
     idle_in_transaction_session_timeout: Math.ceil(answerMs * idleShare),
     ...{ enable_seqscan: 'off', enable_bitmapscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off' },
   }
-  return Object.entries(settings)
-    .map(([name, value]) => `SET ${name} = ${value}`)
-    .join('; ')
+  const set = Object.entries(settings).map(([name, value]) => `SET ${name} = ${value}`)
+  // What was acknowledged must be on the disk, and a name that this process remembers must not be taken back by a crash.
+  const durable = `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`
+  return [...set, durable].join('; ')
 }
 
 export function checkSchema(schema: string): string {

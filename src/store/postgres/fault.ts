@@ -72,6 +72,8 @@ const advices: Readonly<Record<string, Advice>> = {
 /** The server says so while it stops or starts, or the way to it is cut: nothing is wrong with what was asked. */
 const passing = new Set([
   '57P01',
+  '57014',
+  '25P03',
   '57P02',
   '57P03',
   '08000',

@@ -52,6 +52,8 @@ const connectionsMaxDefault = 6
 /** How often old operations are removed, and the server's clock is looked at. */
 const upkeepMs = 1_000
 const clockCheckMs = 10_000
+/** How long an index over a large table, or a recount of millions of rows, may take. */
+const patienceMs = 60 * 60 * 1_000
 
 /** A store on a PostgreSQL server, for any number of processes on any number of hosts. It connects when it is first used. */
 export function postgresStore(options: PostgresStoreOptions): PostgresStore {
@@ -74,6 +76,16 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     if (aheadMs !== null) desk.setAhead(aheadMs)
   }
 
+  /** For what may take long, and is done seldom: over a connection of its own, with patience. */
+  async function patiently<Result>(work: (patient: Desk) => Promise<Result>): Promise<Result> {
+    const own = new Database(url, checkSchema(schema), 1, clock, patienceMs)
+    try {
+      return await work(new Desk(own, schema, clock, limits, desk.tell))
+    } finally {
+      await own.close()
+    }
+  }
+
   async function upkeep(): Promise<void> {
     await lookAtClock()
     if (clock.now() - upkeptAt < upkeepMs) return
@@ -84,7 +96,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
   return {
     async migrate() {
       refuseMarked(await marksOf(database), `${database.where}, schema ${schema}`)
-      await migrate(database, schema)
+      await patiently((patient) => migrate(patient.database, schema))
       await lookAtClock()
       await desk.dictionary.learn({})
       await desk.read(async () => {})
@@ -111,7 +123,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     },
 
     lanes: (parents) => lanes(desk, parents),
-    recount: (parents, mend) => recount(desk, parents, mend),
+    recount: (parents, mend) => patiently((patient) => recount(patient, parents, mend)),
     // Somebody's transaction is still open below what was asked for: those who follow look again soon.
     events: (query) => events(desk, query, () => signals.again()),
     holds: (change) => holds(desk, change),
