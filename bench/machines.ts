@@ -12,7 +12,7 @@ export const item = defineMachine({
     complete: { from: 'waiting', to: 'completed', on: 'done', processor: 'nothing' },
     fail: { from: 'waiting', to: 'failed', on: 'fail' },
   },
-  policies: { nothing: { parallel: 1_000 } },
+  policies: { nothing: { parallel: 2_000 } },
 })
 
 /** A parent that spawns its children in groups, waits for the last of them, and closes. */

@@ -28,8 +28,8 @@ export function checkClaim(request: ClaimRequest): void {
   }
 }
 
-export function claim(ledger: Ledger, request: ClaimRequest): Promise<ClaimAttempt> {
-  return ledger.together((now) => {
+export function claim(ledger: Ledger, request: ClaimRequest): ClaimAttempt {
+  return ledger.write((now) => {
     const worker = liveWorker(ledger, request.worker, now)
     const ripe = ripen(ledger, now)
     const selection = new Selection(ledger, request, now)

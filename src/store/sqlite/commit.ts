@@ -12,7 +12,7 @@ import { type EntityRow, plainRowOf, rowOf, selectPlainRows, selectRowsWithoutDa
 import { takeUniform } from './uniform.ts'
 
 /** The moves one after another, each judged by what those before it left, in one transaction. */
-export async function commit(ledger: Ledger, operation: string, moves: readonly Move[]): Promise<readonly Verdict[]> {
+export function commit(ledger: Ledger, operation: string, moves: readonly Move[]): readonly Verdict[] {
   const { commitMax } = ledger.limits
   if (moves.length > commitMax) {
     throw new SluiceError(
@@ -25,7 +25,7 @@ export async function commit(ledger: Ledger, operation: string, moves: readonly 
     )
   }
   try {
-    return await ledger.together((now) => once(ledger, operation, now, () => commitAll(ledger, moves, now)))
+    return ledger.write((now) => once(ledger, operation, now, () => commitAll(ledger, moves, now)))
   } catch (error) {
     if (!isRefusedFault(error)) throw error
     // One of them is none that the database will have. Each is tried by itself, so that it stands alone.

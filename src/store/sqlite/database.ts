@@ -71,49 +71,6 @@ export class Database {
     return this.#transact('BEGIN IMMEDIATE', work)
   }
 
-  /** The first part of a change that others may join: it is durable only after `end`. If it fails there is nothing to end. */
-  begin<Result>(work: () => Result): Result {
-    this.#checkOpen()
-    try {
-      this.exec('BEGIN IMMEDIATE')
-      this.#notice()
-      return work()
-    } catch (error) {
-      this.#undo()
-      throw faultOf(error, this.file)
-    }
-  }
-
-  /** A further part. If it fails it is undone by itself, unless SQLite has undone everything: then nothing is open any more. */
-  join<Result>(work: () => Result): Result {
-    try {
-      this.exec('SAVEPOINT part')
-      const result = work()
-      this.exec('RELEASE part')
-      return result
-    } catch (error) {
-      try {
-        if (this.#connection.isTransaction) this.exec('ROLLBACK TO part; RELEASE part')
-      } finally {
-        this.#forget(true)
-      }
-      throw faultOf(error, this.file)
-    }
-  }
-
-  end(): void {
-    try {
-      this.exec('COMMIT')
-    } catch (error) {
-      this.#undo()
-      throw faultOf(error, this.file)
-    }
-  }
-
-  isWriting(): boolean {
-    return this.#connection.isTransaction
-  }
-
   /** One view of the file for all that `work` reads. */
   read<Result>(work: () => Result): Result {
     return this.#inside ? work() : this.#transact('BEGIN', work)
@@ -245,15 +202,12 @@ export class Database {
     }
   }
 
-  #checkOpen(): void {
-    if (this.#connection.isOpen) return
-    throw new SluiceError('conflict', `The store on ${this.file} is closed. Open it again to use it.`, {
-      file: this.file,
-    })
-  }
-
   #transact<Result>(begin: string, work: () => Result): Result {
-    this.#checkOpen()
+    if (!this.#connection.isOpen) {
+      throw new SluiceError('conflict', `The store on ${this.file} is closed. Open it again to use it.`, {
+        file: this.file,
+      })
+    }
     this.#inside = true
     try {
       this.exec(begin)

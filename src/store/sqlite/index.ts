@@ -85,7 +85,7 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     async claim(request) {
       checkClaim(request)
       for (;;) {
-        const { again, ...result } = await claim(ledger, request)
+        const { again, ...result } = claim(ledger, request)
         if (!again) return result
         // Many rows are being put aside: others have their turn between the groups.
         await new Promise<void>((resolve) => clock.soon(resolve))
@@ -164,7 +164,6 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
       signals.stop()
       await Promise.all([...hearts].map((heart) => heart.stop()))
       if (!database.isOpen()) return
-      ledger.endTogether()
       try {
         if (database.hasTables()) ledger.write((now) => ledger.noteTime(now))
       } finally {

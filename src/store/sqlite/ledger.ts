@@ -14,21 +14,6 @@ import { Pools } from './pools.ts'
 import { type EntityRow, entityOf, rowOf, selectRows, sumsOf } from './row.ts'
 import { Stagings } from './stagings.ts'
 
-/** One change of those that are written together. */
-interface Part {
-  resolve(): void
-  reject(error: unknown): void
-}
-
-/** So many are written together at most. */
-const togetherMax = 64
-
-/**
- * Ledgers of this thread with changes that are not ended yet. Another connection of the same thread would wait for them in vain, for
- * waiting it keeps them from ending: so it ends them.
- */
-const unended = new Set<Ledger>()
-
 /** Everything that one connection knows of its file, and the transactions in which it changes. */
 export class Ledger {
   readonly database: Database
@@ -46,7 +31,6 @@ export class Ledger {
   #hints: Record<keyof Signal, boolean> | null = null
   #purging: ReadonlySet<EntityId> | null = null
   #existing: EntityId | null = null
-  #parts: readonly Part[] | null = null
   #latestTime = 0
   #latestKnown = false
 
@@ -72,78 +56,21 @@ export class Ledger {
 
   /** One durable change. What was hinted at meanwhile is told once it is there for all to see. */
   write<Result>(work: (now: number) => Result): Result {
-    endAll()
-    const result = this.database.write(() => this.#part(work))
-    this.#written()
-    return result
-  }
-
-  /**
-   * The same for changes that come thick and fast: those of one turn are one transaction, with one sync of the disk for all. Each is
-   * durable when its promise resolves, and fails by itself.
-   */
-  together<Result>(work: (now: number) => Result): Promise<Result> {
-    return new Promise((resolve, reject) => {
-      endAll(this)
-      const parts = this.#parts
-      const hints = this.#hints && { ...this.#hints }
-      try {
-        const result = parts ? this.database.join(() => this.#part(work)) : this.database.begin(() => this.#part(work))
-        if (!parts) {
-          unended.add(this)
-          this.#clock.soon(() => this.endTogether())
-        }
-        this.#parts = [...(parts ?? []), { resolve: () => resolve(result), reject }]
-        if (this.#parts.length >= togetherMax) this.endTogether()
-      } catch (error) {
-        this.#hints = hints
-        reject(error)
-        if (parts && !this.database.isWriting()) this.#fail(error)
-      }
+    const result = this.database.write(() => {
+      this.#existing = null
+      const result = work(this.#timeInside())
+      this.flush()
+      return result
     })
-  }
-
-  /** Whoever reads, or writes alone, finds what was written together. */
-  endTogether(): void {
-    const parts = this.#parts
-    if (!parts) return
-    unended.delete(this)
-    try {
-      this.database.end()
-    } catch (error) {
-      this.#fail(error)
-      return
-    }
-    this.#parts = null
-    this.#written()
-    for (const { resolve } of parts) resolve()
-  }
-
-  read<Result>(work: (now: number) => Result): Result {
-    this.endTogether()
-    return this.database.read(() => work(this.#timeInside()))
-  }
-
-  #part<Result>(work: (now: number) => Result): Result {
-    this.#existing = null
-    const result = work(this.#timeInside())
-    this.flush()
-    return result
-  }
-
-  #written(): void {
     this.lines.trim()
     const hints = this.#hints
     this.#hints = null
     if (hints) this.#tell(hints)
+    return result
   }
 
-  /** All that were written together are undone together: whoever asked asks again. */
-  #fail(error: unknown): void {
-    const parts = this.#parts ?? []
-    this.#parts = null
-    unended.delete(this)
-    for (const { reject } of parts) reject(error)
+  read<Result>(work: (now: number) => Result): Result {
+    return this.database.read(() => work(this.#timeInside()))
   }
 
   flush(): void {
@@ -265,8 +192,4 @@ export class Ledger {
     }
     return this.time()
   }
-}
-
-function endAll(but: Ledger | null = null): void {
-  for (const ledger of unended) if (ledger !== but) ledger.endTogether()
 }
