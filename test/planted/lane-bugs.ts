@@ -73,8 +73,8 @@ export const laneBugs: readonly Bug[] = [
     name: 'staged-children-seen',
     what: 'Children are seen and counted before their source is done: a parent believes that the first few are all.',
     file: 'src/store/memory/spawn.ts',
-    find: "if (move.staging !== 'stage') memory.publish",
-    replace: 'memory.publish',
+    find: "if (move.staging !== 'stage') memory.publish(row, now)\n    else noteWatches(memory, row)",
+    replace: 'memory.publish(row, now)',
     caughtBy: onMemory('Spawning', 'staged children are not to be seen anywhere'),
   },
   {

@@ -82,7 +82,7 @@ test('rights that a role lacks are named, with what to grant', options, async ()
   const reader = only(worst(await examine({ url: guest.href })), /may not read and write/)
   assert.match(reader.what, /entity.*worker_id/)
   await server.psql(
-    `GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA sluice TO guest; GRANT USAGE ON ALL SEQUENCES IN SCHEMA sluice TO guest;
+    `GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA sluice TO guest; GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA sluice TO guest;
      ALTER ROLE guest CONNECTION LIMIT -1`,
     url,
   )

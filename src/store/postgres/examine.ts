@@ -142,7 +142,7 @@ async function pooler(database: Database, schema: string): Promise<readonly Find
 
 async function durability(session: Session): Promise<readonly Finding[]> {
   const row = await session.one(
-    "SELECT current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit')",
+    "SELECT current_setting('fsync'), current_setting('full_page_writes'), (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit')",
   )
   const [fsync, fullPageWrites, synchronousCommit] = row as [string, string, string]
   const findings: Finding[] = []
@@ -168,8 +168,8 @@ async function durability(session: Session): Promise<readonly Finding[]> {
     findings.push(
       problem(
         'warning',
-        'synchronous_commit is off: what was acknowledged in the last moments before a crash may be lost.',
-        'Set synchronous_commit = on for this role or database.',
+        'synchronous_commit is off for this role or database. Sluice sets it on for its own connections.',
+        'Set synchronous_commit = on, so that nobody is surprised.',
       ),
     )
   }
@@ -208,7 +208,7 @@ async function tables(session: Session, schema: string): Promise<readonly Findin
       `SELECT name FROM unnest($1::text[]) name CROSS JOIN unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) may
        WHERE to_regclass($3 || name) IS NOT NULL AND NOT has_table_privilege(to_regclass($3 || name)::oid, may)
        UNION SELECT name FROM unnest($2::text[]) name
-       WHERE to_regclass($3 || name) IS NOT NULL AND NOT has_sequence_privilege(to_regclass($3 || name)::oid, 'USAGE') ORDER BY 1`,
+       WHERE to_regclass($3 || name) IS NOT NULL AND NOT (has_sequence_privilege(to_regclass($3 || name)::oid, 'USAGE') AND has_sequence_privilege(to_regclass($3 || name)::oid, 'SELECT')) ORDER BY 1`,
       [namesMade('TABLE'), namesMade('SEQUENCE'), `${schema}.`],
     ),
   ])
@@ -227,7 +227,7 @@ async function tables(session: Session, schema: string): Promise<readonly Findin
       problem(
         'error',
         `The role may not read and write ${listed(closed)}.`,
-        `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} and USAGE ON ALL SEQUENCES IN SCHEMA ${schema} TO the role.`,
+        `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} and USAGE, SELECT ON ALL SEQUENCES IN SCHEMA ${schema} TO the role.`,
       ),
     )
   }

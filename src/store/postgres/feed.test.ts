@@ -75,7 +75,10 @@ test('what comes behind an open transaction is shown when that has ended, and is
   await store.create('before', [aBirth()])
   const slow = new pg.Client({ connectionString: server.url })
   await slow.connect()
-  await slow.query('BEGIN; SELECT pg_current_xact_id()')
+  // As a transaction does that has taken its lock and not drawn its position yet.
+  await slow.query(
+    `BEGIN; SELECT pg_advisory_xact_lock_shared(hashtext('${desk.schema}'), last_value::int4) FROM ${desk.schema}.feed_position`,
+  )
   await store.create('behind', [aBirth()])
   let told = 0
   const behind = () => {

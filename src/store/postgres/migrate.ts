@@ -64,11 +64,12 @@ async function planWithin(session: Session, schema: string): Promise<MigrationPl
 }
 
 async function checkServer(database: Database): Promise<void> {
-  const [version, encoding, isReplica] = (await database.single((session) =>
+  const [version, encoding, isReplica, isReadOnly] = (await database.single((session) =>
     session.one(
-      `SELECT current_setting('server_version_num')::int4, current_setting('server_encoding'), pg_is_in_recovery()`,
+      `SELECT current_setting('server_version_num')::int4, current_setting('server_encoding'), pg_is_in_recovery(),
+         current_setting('transaction_read_only')::bool`,
     ),
-  )) as [number, string, boolean]
+  )) as [number, string, boolean, boolean]
   if (version < 150_000) {
     throw new SluiceError(
       'unsupported',
@@ -83,6 +84,12 @@ async function checkServer(database: Database): Promise<void> {
       'unsupported',
       `The database is encoded in ${encoding}; UTF8 is needed. Create it with: createdb --encoding=UTF8 --template=template0 NAME.`,
       { encoding },
+    )
+  }
+  if (isReadOnly && !isReplica) {
+    throw new SluiceError(
+      'unsupported',
+      `PostgreSQL at ${database.where} is read-only (default_transaction_read_only). Set it off for this role or database.`,
     )
   }
   if (isReplica) {
