@@ -2,8 +2,8 @@ import { Worker } from 'node:worker_threads'
 import type { EntityId } from '../../entity.ts'
 import type { Limits } from '../../limits.ts'
 import type { Heart, HeartRequest } from '../../store.ts'
+import { WatchTable } from '../../watch-table.ts'
 import { type FromThread, type HeartData, type HeartPlace, lookMs, type ToThread } from './heart-message.ts'
-import { WatchTable } from './watch-table.ts'
 
 const slotsFirst = 4_096
 /**

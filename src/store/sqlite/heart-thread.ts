@@ -2,11 +2,11 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../../clock.ts'
 import { isSluiceError } from '../../errors.ts'
 import type { LeaseProof } from '../../store.ts'
+import { WatchTable } from '../../watch-table.ts'
 import { Database } from './database.ts'
 import { type FromThread, type HeartData, lookMs, type ToThread } from './heart-message.ts'
 import { release, renew } from './leases.ts'
 import { Ledger } from './ledger.ts'
-import { WatchTable } from './watch-table.ts'
 
 /** The thread of a heart: renews the worker's lease and ends what outlasts its deadline. Its time is the machine's own. */
 const data = workerData as HeartData

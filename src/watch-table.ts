@@ -1,4 +1,4 @@
-import type { EntityId } from '../../entity.ts'
+import type { EntityId } from './entity.ts'
 
 /** One run that must not outlast its deadline. */
 export interface Watched {
