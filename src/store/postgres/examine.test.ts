@@ -129,11 +129,20 @@ async function transactionPooler(upstream: number): Promise<{ readonly port: num
     // The greeting goes to both; the answer to it is that of the first.
     let isGreeted = false
     let isSecondReady = false
-    servers[0]!.on('data', (bytes) => client.write(bytes))
-    servers[1]!.on('data', (bytes) => {
+    // Held back until the second is ready too: nothing may go to one that is still greeting.
+    const held: Buffer[] = []
+    servers[0]!.on('data', (bytes) => {
       if (isSecondReady) client.write(bytes)
+      else held.push(bytes)
+    })
+    servers[1]!.on('data', (bytes) => {
+      if (isSecondReady) {
+        client.write(bytes)
+        return
+      }
       // Its last message is that it is ready: six bytes that begin with Z.
-      else isSecondReady = bytes.at(-6) === 'Z'.charCodeAt(0)
+      isSecondReady = bytes.at(-6) === 'Z'.charCodeAt(0)
+      if (isSecondReady) for (const early of held.splice(0)) client.write(early)
     })
     let turn = 0
     let rest = Buffer.alloc(0)
