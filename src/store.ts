@@ -388,7 +388,6 @@ export interface Signal {
 }
 
 export interface HeartRequest {
-  readonly worker: number
   readonly identity: WorkerIdentity
   readonly leaseMs: number
   readonly renewMs: number
@@ -397,6 +396,10 @@ export interface HeartRequest {
 }
 
 export interface Heart {
+  /** Once it could renew a lease. A lease that began before would run while a thread is started and a connection made. */
+  readonly ready: Promise<void>
+  /** Renews the lease of this worker, which has just registered. */
+  keep(worker: number): void
   /** The renewing thread drops what is still leased under this epoch at the deadline, even if the event loop is blocked. */
   watch(id: EntityId, epoch: number, deadline: number): void
   unwatch(id: EntityId): void

@@ -5,12 +5,13 @@ import type { Heart, HeartRequest, Store } from '../store.ts'
 /** Renews the lease by the engine's own clock, for stores that bring no thread of their own. */
 export function clockHeart(store: Store, clock: Clock, request: HeartRequest): Heart {
   const deadlines = new Map<number, { epoch: number; deadline: number }>()
+  let worker: number | null = null
   let stopped = false
   let cancel = () => {}
 
   const beat = async () => {
     try {
-      await store.renew({ id: request.worker, identity: request.identity, leaseMs: request.leaseMs })
+      await store.renew({ id: worker, identity: request.identity, leaseMs: request.leaseMs })
       await dropLate()
     } catch (error) {
       if (isSluiceError(error, 'lease_lost') && !stopped) {
@@ -31,8 +32,12 @@ export function clockHeart(store: Store, clock: Clock, request: HeartRequest): H
     await store.release({ kind: 'timed_out', leases: late, error: 'The processor outran its timeout.' })
   }
 
-  cancel = clock.after(request.renewMs, () => void beat())
   return {
+    ready: Promise.resolve(),
+    keep(id) {
+      worker = id
+      cancel = clock.after(request.renewMs, () => void beat())
+    },
     watch(id, epoch, deadline) {
       deadlines.set(id, { epoch, deadline })
     },

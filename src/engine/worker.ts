@@ -3,10 +3,10 @@ import type { Entity } from '../entity.ts'
 import { isSluiceError, messageOf, SluiceError } from '../errors.ts'
 import type { WorkerIdentity } from '../lease.ts'
 import { claimPlan, type Machine } from '../machine.ts'
-import type { ClaimRun, Heart } from '../store.ts'
+import type { ClaimRun } from '../store.ts'
 import { Executor } from './executor.ts'
 import { GroupExecutor } from './group-executor.ts'
-import { clockHeart } from './heart.ts'
+import { Membership } from './membership.ts'
 import { Patrol } from './patrol.ts'
 import { placeOf, type Run } from './registry.ts'
 import { Running } from './running.ts'
@@ -17,10 +17,10 @@ import { Trouble } from './trouble.ts'
 /** Claims what it can start soon, runs it, and keeps its lease alive. One per process. */
 export class Worker {
   readonly #services: Services
-  readonly #identity: WorkerIdentity
   readonly #executor: Executor
   readonly #groups: GroupExecutor
   readonly #patrol: Patrol
+  readonly #membership: Membership
   readonly #trouble: Trouble
   readonly #runs: readonly Run[]
   /** By the place where the processor runs. */
@@ -28,8 +28,6 @@ export class Worker {
   readonly #runByPlace = new Map<string, Run>()
   #lastClaimed: { name: string; version: number; state: string; run: Run } | null = null
   readonly #running = new Map<number, Running>()
-  #id: number | null = null
-  #heart: Heart | null = null
   #state: 'idle' | 'working' | 'draining' | 'ended' = 'idle'
   #claiming = false
   #current: Promise<void> | null = null
@@ -44,7 +42,6 @@ export class Worker {
   constructor(services: Services, identity: WorkerIdentity) {
     this.#services = services
     this.#trouble = new Trouble(services.clock, services.log, 'claiming')
-    this.#identity = identity
     const { roles } = identity
     this.#runs = services.registry.runs.filter(
       (run) => roles.length === 0 || run.policy.role === null || roles.includes(run.policy.role),
@@ -64,10 +61,14 @@ export class Worker {
     services.completer.onRelief(() => {
       for (const slots of this.#slots.values()) this.#beginNext(slots)
     })
+    this.#membership = new Membership(services, identity, {
+      lost: () => this.#dropAll(),
+      regained: () => this.look(),
+    })
     this.#groups = new GroupExecutor(services, this.#executor)
     this.#patrol = new Patrol(services, this.#running, {
-      id: () => this.#id,
-      watch: (running) => this.#heart?.watch(running.entity.id, running.entity.epoch, running.deadline),
+      id: () => this.#membership.id,
+      watch: (running) => this.#membership.heart?.watch(running.entity.id, running.entity.epoch, running.deadline),
       drop: (running, reason) => this.#drop(running, reason),
       giveBack: (all) => void this.#giveBack(all),
       doubt: () => this.#doubt(),
@@ -75,7 +76,7 @@ export class Worker {
   }
 
   get id(): number | null {
-    return this.#id
+    return this.#membership.id
   }
 
   /** How many entities it holds. */
@@ -85,7 +86,7 @@ export class Worker {
 
   async start(): Promise<void> {
     this.#state = 'working'
-    await this.#register()
+    await this.#membership.join()
     this.#poll()
     this.look()
   }
@@ -109,6 +110,7 @@ export class Worker {
   async stop(): Promise<void> {
     if (this.#state !== 'working') return
     this.#state = 'draining'
+    this.#membership.close()
     this.#cancelPoll()
     this.#cancelLook?.()
     await this.#current
@@ -120,8 +122,7 @@ export class Worker {
     for (const running of this.#running.values()) running.dropped = true
     this.#state = 'ended'
     this.#patrol.stop()
-    await this.#heart?.stop()
-    if (this.#id !== null) await this.#retire(this.#id)
+    await this.#membership.leave()
   }
 
   #slotsOf = (run: Run): Slots => this.#slots.get(run.place) as Slots
@@ -139,7 +140,7 @@ export class Worker {
   /** The move was saved and the lease kept: the entity goes on in the place that was reserved for it. */
   #goOn(running: Running, run: Run): void {
     const now = this.#services.store.time()
-    if (running.watched) this.#heart?.unwatch(running.entity.id)
+    if (running.watched) this.#membership.heart?.unwatch(running.entity.id)
     this.#slotsOf(running.run).end(now)
     running.run = run
     running.active = true
@@ -152,39 +153,10 @@ export class Worker {
     this.#beginNext(slots)
   }
 
-  async #register(): Promise<void> {
-    const { store, clock, limits } = this.#services
-    for (let pauseMs = 20; ; pauseMs = Math.min(1_000, pauseMs * 2)) {
-      if (this.#state === 'ended') return
-      try {
-        const worker = await store.renew({ id: null, identity: this.#identity, leaseMs: limits.leaseMs })
-        this.#id = worker.id
-        const request = {
-          worker: worker.id,
-          identity: this.#identity,
-          leaseMs: limits.leaseMs,
-          renewMs: limits.renewMs,
-          lost: () => this.#lost(worker.id),
-        }
-        this.#heart = store.heart?.(request) ?? clockHeart(store, clock, request)
-        return
-      } catch (error) {
-        this.#services.log.warn({ error: messageOf(error) }, 'the worker could not register; it tries again')
-        await new Promise<void>((resolve) => clock.after(pauseMs, resolve))
-      }
-    }
-  }
-
   /** The lease is gone: others have, or will have, what we held. Nothing of it is ours any more. */
-  #lost(worker: number): void {
-    if (this.#id !== worker || this.#state === 'ended') return
-    this.#services.log.warn({ worker }, 'the lease was lost; what was running is dropped and the worker registers anew')
-    this.#id = null
-    for (const running of [...this.#running.values()])
-      this.#drop(running, new SluiceError('lease_lost', 'The worker lost its lease.'))
-    void this.#heart?.stop()
-    this.#heart = null
-    void this.#register().then(() => this.look())
+  #dropAll(): void {
+    const reason = new SluiceError('lease_lost', 'The worker lost its lease.')
+    for (const running of [...this.#running.values()]) this.#drop(running, reason)
   }
 
   #poll(): void {
@@ -197,19 +169,21 @@ export class Worker {
   }
 
   async #claimAll(): Promise<void> {
+    let worker = this.#membership.id
     try {
-      while (this.#again && this.#state === 'working' && this.#id !== null) {
+      while (this.#again && this.#state === 'working' && this.#membership.id !== null) {
+        worker = this.#membership.id
         this.#again = false
-        await this.#square(this.#id)
-        if (await this.#claim(this.#id)) this.#again = true
+        await this.#square(worker)
+        if (await this.#claim(worker)) this.#again = true
         this.#trouble.over()
       }
     } catch (error) {
-      await this.#recover(error)
+      await this.#recover(error, worker)
     } finally {
       this.#claiming = false
     }
-    if (this.#again && this.#state === 'working' && this.#id !== null) this.look()
+    if (this.#again && this.#state === 'working' && this.#membership.id !== null) this.look()
   }
 
   /** True: there may be more. */
@@ -223,7 +197,7 @@ export class Worker {
     )
     const { entities, suspects } = await store.claim({ worker, runs, limit, bytes: limits.claimBytesMax })
     // The lease was lost while the claim was under way: the answer belongs to a worker that is no more.
-    if (this.#id !== worker) return false
+    if (this.#membership.id !== worker) return false
     if (this.#state !== 'working') return this.#refuse(worker, entities)
     const now = store.time()
     for (const slots of new Set(entities.map((entity) => this.#slotsOf(this.#runFor(entity))))) slots.claimed(now)
@@ -350,7 +324,7 @@ export class Worker {
 
   #forget(running: Running): void {
     this.#running.delete(running.entity.id)
-    if (running.watched) this.#heart?.unwatch(running.entity.id)
+    if (running.watched) this.#membership.heart?.unwatch(running.entity.id)
     if (this.#running.size > 0) return
     for (const resolve of this.#whenEmpty.splice(0)) resolve()
   }
@@ -399,9 +373,9 @@ export class Worker {
     }
   }
 
-  async #recover(error: unknown): Promise<void> {
+  async #recover(error: unknown, worker: number | null): Promise<void> {
     const { clock } = this.#services
-    if (isSluiceError(error, 'lease_lost') && this.#id !== null) return this.#lost(this.#id)
+    if (isSluiceError(error, 'lease_lost')) return this.#membership.denied(worker)
     this.#inDoubt = true
     const pauseMs = this.#trouble.failed(error)
     await new Promise<void>((resolve) => clock.after(pauseMs, resolve))
@@ -409,7 +383,7 @@ export class Worker {
   }
 
   async #giveBack(all: readonly Running[]): Promise<void> {
-    const worker = this.#id
+    const worker = this.#membership.id
     if (worker === null || all.length === 0) return
     for (const running of all) {
       if (!running.dropped) this.#drop(running, new SluiceError('lease_lost', 'Given back.'))
@@ -420,17 +394,6 @@ export class Worker {
     } catch (error) {
       this.#services.log.debug({ error: messageOf(error) }, 'giving back failed; it is done with the next claim')
       this.#doubt()
-    }
-  }
-
-  async #retire(worker: number): Promise<void> {
-    try {
-      await this.#services.store.release({ kind: 'retire', worker })
-    } catch (error) {
-      this.#services.log.warn(
-        { error: messageOf(error) },
-        'the worker could not sign off; its lease will end by itself',
-      )
     }
   }
 

@@ -65,11 +65,12 @@ describe('a connection that nobody waits for is lost', { skip, timeout: 60_000 }
     const worker = await store.renew({ id: null, identity: aWorker({ name: 'beaten' }), leaseMs: 10_000 })
     let isLost = false
     const heart = store.heart?.({
-      ...{ worker: worker.id, identity: aWorker({ name: 'beaten' }), leaseMs: 10_000, renewMs: 50 },
+      ...{ identity: aWorker({ name: 'beaten' }), leaseMs: 10_000, renewMs: 50 },
       lost: () => {
         isLost = true
       },
     })
+    heart?.keep(worker.id)
     const renewed = async () => (await near.workers()).find(({ id }) => id === worker.id)?.expiresAt ?? 0
     for (let beats = 0; beats < 10; beats += 1) {
       const before = await renewed()

@@ -2,11 +2,12 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../../clock.ts'
 import { isSluiceError } from '../../errors.ts'
 import type { LeaseProof, Signal } from '../../store.ts'
+import { type FromThread, lookMs, type ToThread } from '../../thread-heart.ts'
 import { WatchTable } from '../../watch-table.ts'
 import { aheadOf } from './clock-difference.ts'
 import { Database } from './database.ts'
 import { Desk } from './desk.ts'
-import { type FromThread, type HeartData, lookMs, type ToThread } from './heart-message.ts'
+import type { PlacedHeartData } from './heart-place.ts'
 import { release } from './leases.ts'
 import { notification } from './signals.ts'
 import { renew } from './workers.ts'
@@ -15,7 +16,7 @@ import { renew } from './workers.ts'
  * The thread of a heart: renews the worker's lease and ends what outlasts its deadline, by the server's clock. A connection that is lost,
  * or does not answer, is made again until the lease has run out.
  */
-const data = workerData as HeartData
+const data = workerData as PlacedHeartData
 const clock = systemClock()
 /** After a failed renewal the next one comes sooner: the lease runs out meanwhile. */
 const retryMs = Math.min(500, data.renewMs)
@@ -30,12 +31,15 @@ const farewellMs = 1_000
 
 let desk = opened()
 let table = new WatchTable(data.watched)
-let renewAt = clock.now() + data.renewMs
-let expiresAt = clock.now() + data.leaseMs
+/** Null: nobody has registered yet. */
+let worker: number | null = null
+let renewAt = Number.POSITIVE_INFINITY
+let expiresAt = Number.POSITIVE_INFINITY
 let clockAt = Number.NEGATIVE_INFINITY
 let renewing: Attempt | null = null
 let ending: Attempt | null = null
 let cancel = () => {}
+let isReady = false
 let isStopping = false
 /** What this thread has ended and the other one has not yet taken note of: epochs by id. */
 let ended = new Map<number, number>()
@@ -47,6 +51,11 @@ interface Attempt {
 
 parentPort?.on('message', (message: ToThread) => {
   switch (message.kind) {
+    case 'keep':
+      worker = message.worker
+      renewAt = clock.now() + data.renewMs
+      expiresAt = clock.now() + data.leaseMs
+      return look()
     case 'look':
       return look()
     case 'grow':
@@ -80,8 +89,8 @@ async function keepLease(): Promise<void> {
   renewing = attempt
   try {
     await lookAtClock()
-    if (attempt.since >= renewAt) {
-      await renew(desk, { id: data.worker, identity: data.identity, leaseMs: data.leaseMs })
+    if (worker !== null && attempt.since >= renewAt) {
+      await renew(desk, { id: worker, identity: data.identity, leaseMs: data.leaseMs })
       if (renewing !== attempt) return
       // Counted from before it was asked: the server's lease lasts a little longer.
       expiresAt = attempt.since + data.leaseMs
@@ -94,9 +103,11 @@ async function keepLease(): Promise<void> {
       return
     }
     // A server that restarts is back in a moment. If it is not, the lease runs out.
-    renewAt = clock.now() + retryMs
+    if (worker !== null) renewAt = clock.now() + retryMs
   }
-  if (renewing === attempt) renewing = null
+  if (renewing !== attempt) return
+  renewing = null
+  sayReady()
 }
 
 async function lookAtClock(): Promise<void> {
@@ -153,13 +164,23 @@ function reconnect(): void {
   desk = opened()
   renewing = null
   ending = null
+  // Whoever registers is told by the server itself what is wrong.
+  sayReady()
   clockAt = Number.NEGATIVE_INFINITY
 }
 
 function loseLease(): void {
-  const message: FromThread = { kind: 'lost' }
-  parentPort?.postMessage(message)
+  tell({ kind: 'lost' })
   void stop()
+}
+
+function sayReady(): void {
+  if (!isReady) tell({ kind: 'ready' })
+  isReady = true
+}
+
+function tell(message: FromThread): void {
+  parentPort?.postMessage(message)
 }
 
 async function stop(): Promise<void> {

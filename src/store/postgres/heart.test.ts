@@ -45,11 +45,12 @@ test('the lease is kept while the event loop is blocked for longer than it lasts
   const worker = await store.renew({ id: null, identity, leaseMs })
   let lost = false
   const heart = store.heart!({
-    ...{ worker: worker.id, identity, leaseMs, renewMs: 200 },
+    ...{ identity, leaseMs, renewMs: 200 },
     lost: () => {
       lost = true
     },
   })
+  heart.keep(worker.id)
   await eventually(async () => (await renewedAt(store)) > worker.renewedAt)
   block(1.5 * leaseMs)
   assert.deepEqual(
@@ -68,7 +69,8 @@ test('a run that outlasts its deadline loses its lease, even while it blocks the
   const worker = await store.renew({ id: null, identity, leaseMs: 30_000 })
   const { entities } = await store.claim({ worker: worker.id, runs: [aRun()], limit: 2, bytes: 1_000 })
   const [slow, quick] = [entities[0]!, entities[1]!]
-  const heart = store.heart!({ worker: worker.id, identity, leaseMs: 30_000, renewMs: 100, lost() {} })
+  const heart = store.heart!({ identity, leaseMs: 30_000, renewMs: 100, lost() {} })
+  heart.keep(worker.id)
   await eventually(async () => (await renewedAt(store)) > worker.renewedAt)
   const heard: boolean[] = []
   const other = postgresStore({ url })
@@ -91,11 +93,12 @@ test('a heart whose lease was lost says so once, and stops', options, async () =
   const worker = await store.renew({ id: null, identity, leaseMs: 30_000 })
   let lost = 0
   const heart = store.heart!({
-    ...{ worker: worker.id, identity, leaseMs: 30_000, renewMs: 50 },
+    ...{ identity, leaseMs: 30_000, renewMs: 50 },
     lost: () => {
       lost += 1
     },
   })
+  heart.keep(worker.id)
   await store.release({ kind: 'retire', worker: worker.id })
   await eventually(() => lost === 1)
   await heart.stop()
@@ -107,9 +110,10 @@ test('a connection that is lost is made again, and the lease goes on', options, 
   const { store, url } = await opened()
   const worker = await store.renew({ id: null, identity, leaseMs: 30_000 })
   const heart = store.heart!({
-    ...{ worker: worker.id, identity, leaseMs: 30_000, renewMs: 100 },
+    ...{ identity, leaseMs: 30_000, renewMs: 100 },
     lost: () => assert.fail('the lease was lost'),
   })
+  heart.keep(worker.id)
   await eventually(async () => (await renewedAt(store)) > worker.renewedAt)
   for (let round = 0; round < 2; round += 1) {
     await server.psql(
@@ -129,11 +133,12 @@ test('a server that stays away until the lease has run out has lost it', options
   const worker = await store.renew({ id: null, identity, leaseMs })
   let lost = 0
   const heart = store.heart!({
-    ...{ worker: worker.id, identity, leaseMs, renewMs: 100 },
+    ...{ identity, leaseMs, renewMs: 100 },
     lost: () => {
       lost += 1
     },
   })
+  heart.keep(worker.id)
   await eventually(async () => (await renewedAt(store)) > worker.renewedAt)
   await server.stop('immediate')
   assert.equal(lost, 0, 'it may come back')

@@ -135,7 +135,11 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
 
     ...(!hasOwnClock && {
       heart(request: HeartRequest) {
-        const heart = startHeart({ url, schema }, limits, () => desk.time(), request)
+        const lost = () => {
+          hearts.delete(heart)
+          request.lost()
+        }
+        const heart = startHeart({ url, schema, limits }, () => desk.time(), { ...request, lost })
         hearts.add(heart)
         return heart
       },

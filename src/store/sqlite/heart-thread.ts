@@ -2,14 +2,15 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../../clock.ts'
 import { isSluiceError } from '../../errors.ts'
 import type { LeaseProof } from '../../store.ts'
+import { type FromThread, lookMs, type ToThread } from '../../thread-heart.ts'
 import { WatchTable } from '../../watch-table.ts'
 import { Database } from './database.ts'
-import { type FromThread, type HeartData, lookMs, type ToThread } from './heart-message.ts'
+import type { PlacedHeartData } from './heart-place.ts'
 import { release, renew } from './leases.ts'
 import { Ledger } from './ledger.ts'
 
 /** The thread of a heart: renews the worker's lease and ends what outlasts its deadline. Its time is the machine's own. */
-const data = workerData as HeartData
+const data = workerData as PlacedHeartData
 const clock = systemClock()
 const database = new Database(data.file, { checked: true, cacheKib: 1_024 })
 const ledger = new Ledger(database, clock, data.limits, () => {})
@@ -18,7 +19,9 @@ const retryMs = Math.min(500, data.renewMs)
 /** How often the log is copied: each time costs two syncs of the disk. */
 const copyMs = 200
 let table = new WatchTable(data.watched)
-let renewAt = clock.now() + data.renewMs
+/** Null: nobody has registered yet. */
+let worker: number | null = null
+let renewAt = Number.POSITIVE_INFINITY
 let copyAt = clock.now() + copyMs
 let cancel = () => {}
 /** What this thread has ended and the other one has not yet taken note of: epochs by id. */
@@ -26,6 +29,10 @@ let ended = new Map<number, number>()
 
 parentPort?.on('message', (message: ToThread) => {
   switch (message.kind) {
+    case 'keep':
+      worker = message.worker
+      renewAt = clock.now() + data.renewMs
+      return look()
     case 'look':
       return look()
     case 'grow':
@@ -37,6 +44,7 @@ parentPort?.on('message', (message: ToThread) => {
       return message satisfies never
   }
 })
+tell({ kind: 'ready' })
 schedule(lookMs)
 
 function look(): void {
@@ -44,7 +52,7 @@ function look(): void {
   try {
     endOutlasted()
     if (clock.now() >= renewAt) {
-      renew(ledger, { id: data.worker, identity: data.identity, leaseMs: data.leaseMs })
+      renew(ledger, { id: worker, identity: data.identity, leaseMs: data.leaseMs })
       renewAt = clock.now() + data.renewMs
     }
   } catch (error) {

@@ -63,7 +63,6 @@ test('the lease is kept while the event loop is blocked for longer than it lasts
   const worker = await store.renew({ id: null, identity, leaseMs })
   let lost = false
   const heart = store.heart!({
-    worker: worker.id,
     identity,
     leaseMs,
     renewMs: 100,
@@ -71,6 +70,7 @@ test('the lease is kept while the event loop is blocked for longer than it lasts
       lost = true
     },
   })
+  heart.keep(worker.id)
   await eventually(async () => (await store.workers())[0]!.renewedAt > worker.renewedAt)
   block(2 * leaseMs)
   assert.deepEqual(
@@ -89,7 +89,8 @@ test('a run that outlasts its deadline loses its lease, even while it blocks the
   const worker = await store.renew({ id: null, identity, leaseMs: 30_000 })
   const { entities } = await store.claim({ worker: worker.id, runs: [run], limit: 2, bytes: 1_000 })
   const [slow, quick] = [entities[0]!, entities[1]!]
-  const heart = store.heart!({ worker: worker.id, identity, leaseMs: 30_000, renewMs: 10_000, lost() {} })
+  const heart = store.heart!({ identity, leaseMs: 30_000, renewMs: 10_000, lost() {} })
+  heart.keep(worker.id)
   heart.watch(slow.id, slow.epoch, store.time() + 50)
   heart.watch(quick.id, quick.epoch, store.time() + 50)
   heart.unwatch(quick.id)
@@ -106,7 +107,6 @@ test('a heart whose lease was lost says so once, and stops', async () => {
   const worker = await store.renew({ id: null, identity, leaseMs: 30_000 })
   let lost = 0
   const heart = store.heart!({
-    worker: worker.id,
     identity,
     leaseMs: 30_000,
     renewMs: 50,
@@ -114,6 +114,7 @@ test('a heart whose lease was lost says so once, and stops', async () => {
       lost += 1
     },
   })
+  heart.keep(worker.id)
   await store.release({ kind: 'retire', worker: worker.id })
   await eventually(() => lost === 1)
   await heart.stop()
@@ -128,7 +129,8 @@ test('more runs are watched than the table first had room for', async () => {
     Array.from({ length: 5_000 }, () => birth),
   )
   const worker = await store.renew({ id: null, identity, leaseMs: 30_000 })
-  const heart = store.heart!({ worker: worker.id, identity, leaseMs: 30_000, renewMs: 10_000, lost() {} })
+  const heart = store.heart!({ identity, leaseMs: 30_000, renewMs: 10_000, lost() {} })
+  heart.keep(worker.id)
   const claimed = []
   for (let group = 0; group < 5; group += 1) {
     const { entities } = await store.claim({

@@ -152,7 +152,11 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
 
     ...(options.clock === undefined && {
       heart(request: HeartRequest) {
-        const heart = startHeart(file, limits, () => ledger.time(), request)
+        const lost = () => {
+          hearts.delete(heart)
+          request.lost()
+        }
+        const heart = startHeart({ file, limits }, () => ledger.time(), { ...request, lost })
         hearts.add(heart)
         return heart
       },

@@ -37,6 +37,7 @@ interface Crew {
 
 interface Beating {
   readonly request: HeartRequest
+  readonly worker: number
   renewedAt: number
 }
 
@@ -136,7 +137,7 @@ export class Fleet {
       return false
     if (this.runs.isAnySleeping) return true
     const alive = new Set<number>()
-    for (const [process, { request }] of this.#hearts) if (process.status === 'up') alive.add(request.worker)
+    for (const [process, { worker }] of this.#hearts) if (process.status === 'up') alive.add(worker)
     return (await this.store.workers()).every(({ id, leases }) => leases === 0 || !alive.has(id))
   }
 
@@ -173,14 +174,14 @@ export class Fleet {
 
   async #renew(process: Process, heart: Beating, leaseMs: number): Promise<void> {
     if (process.status !== 'up') return
-    const { worker, identity } = heart.request
+    const { worker, request } = heart
     try {
-      await this.store.renew({ id: worker, identity, leaseMs })
+      await this.store.renew({ id: worker, identity: request.identity, leaseMs })
       heart.renewedAt = this.clock.now()
     } catch (error) {
       if (!isSluiceError(error, 'lease_lost')) throw error
       this.#hearts.delete(process)
-      heart.request.lost()
+      request.lost()
     }
   }
 
@@ -213,8 +214,9 @@ export class Fleet {
   }
 
   #heart(process: Process, request: HeartRequest): Heart {
-    this.#hearts.set(process, { request, renewedAt: this.clock.now() })
     return {
+      ready: Promise.resolve(),
+      keep: (worker) => this.#hearts.set(process, { request, worker, renewedAt: this.clock.now() }),
       // The worker's own patrol ends what outran its timeout: here no event loop is ever blocked.
       watch() {},
       unwatch() {},
