@@ -154,21 +154,17 @@ describe('the dashboard in a real browser', { skip, timeout: 300_000 }, () => {
     await visit.state('partially completed')
     await visit.goto(`/entities/${id}`)
     await page.keyboard.press('Tab')
-    assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'Skip to the page')
+    await visit.focusOn('Skip to the page')
     await page.keyboard.press('Enter')
-    for (let presses = 0; presses < 40; presses += 1) {
-      if ((await page.evaluate(() => document.activeElement?.textContent)) === 'Retry failed items') break
+    for (let presses = 0; presses < 40 && (await visit.focus()) !== 'Retry failed items'; presses += 1)
       await page.keyboard.press('Tab')
-    }
+    await visit.focusOn('Retry failed items')
     await page.keyboard.press('Enter')
     await page.getByRole('dialog').waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    assert.equal(
-      await page.evaluate(() => document.activeElement?.textContent),
-      'Retry failed items',
-      'the focus is given back',
-    )
+    // The focus is given back.
+    await visit.focusOn('Retry failed items')
     await page.keyboard.press('Enter')
     await page.getByRole('dialog').waitFor()
     await page.keyboard.type('By hand')

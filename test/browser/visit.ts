@@ -56,6 +56,23 @@ export class Visit {
     await this.page.locator('.head .badge', { hasText: new RegExp(`^${text}$`) }).waitFor({ timeout: 60_000 })
   }
 
+  /** The words of what has the focus. */
+  focus(): Promise<string | null> {
+    return this.page.evaluate(() => document.activeElement?.textContent ?? null)
+  }
+
+  /** Waits until it has the focus; if it never does, says what had, and what could. */
+  async focusOn(text: string): Promise<void> {
+    for (let looks = 0; looks < 100; looks += 1) {
+      if ((await this.focus()) === text) return
+      await this.page.waitForTimeout(50)
+    }
+    const buttons = await this.page.locator('main button').allTextContents()
+    assert.fail(
+      `“${text}” never had the focus; “${(await this.focus())?.slice(0, 200)}” has. Buttons: ${buttons.join(', ')}`,
+    )
+  }
+
   async screenshot(name: string): Promise<void> {
     mkdirSync(screenshots, { recursive: true })
     await this.page.screenshot({ path: `${screenshots}${name}.png`, fullPage: true })

@@ -127,7 +127,7 @@ export const sqliteBugs: readonly Bug[] = [
     file: 'src/store/sqlite/database.ts',
     find: 'this.#connection.exec(sql)',
     replace: `if (sql === 'COMMIT') {
-      setTimeout(() => this.#connection.isOpen && this.#connection.isTransaction && this.#connection.exec(sql), 200)
+      setTimeout(() => this.#connection.isOpen && this.#connection.isTransaction && this.#connection.exec(sql), 3_000)
       return
     }
     if (sql === 'BEGIN' && this.#connection.isTransaction) return
