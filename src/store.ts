@@ -268,6 +268,8 @@ export interface ClaimResult {
   readonly entities: readonly Entity[]
   /** Suspects wait for this worker to have no other suspects. */
   readonly suspects: boolean
+  /** Nothing else stands in any line of these runs: until a signal says otherwise it is no use to ask again. Not said: not known. */
+  readonly exhausted?: boolean
 }
 
 export interface Renewal {

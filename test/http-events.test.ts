@@ -212,6 +212,37 @@ describe('events', () => {
       good.close()
     }))
 
+  test('are not cut for who hears little of much that happens', () =>
+    inHouse(
+      {
+        limits: { behindBytesMax: 2_000 },
+        // Finding out what it may hear takes its time.
+        control: (control) =>
+          Object.create(boundTo(control), {
+            get: {
+              value: async (id: number) => {
+                await new Promise((resolve) => setTimeout(resolve, 10))
+                return control.get(id)
+              },
+            },
+          }) as typeof control,
+      },
+      async (house) => {
+        const crates = await house.control.submitMany(
+          'crate',
+          Array.from({ length: 50 }, () => ({ data: {} })),
+        )
+        const ear = new Ear(`${house.url}/api/events?machine=parcel`)
+        await ear.message('ready')
+        const reason = 'x'.repeat(1_500)
+        for (const { id } of crates) await house.control.act(id, 'look', { reason })
+        await crate(house)
+        await ear.until(({ births, isClosed }) => births.length > 0 || isClosed)
+        assert.equal(ear.births.length, 1)
+        ear.close()
+      },
+    ))
+
   test('of 500 clients cost no memory that grows', () =>
     inHouse({}, async (house) => {
       const ears = Array.from({ length: 500 }, (_, index) => new Ear(`${house.url}/api/events`, {}, index >= 50))

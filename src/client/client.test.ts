@@ -302,6 +302,26 @@ describe('when connections break', () => {
     assert.ok(streams > 3, `${streams} streams`)
   })
 
+  test('a watch that is dropped goes on behind what the server had come to, however often', async () => {
+    const asked: (string | null)[] = []
+    const dropping: Fetch = async (url, init) => {
+      if (!url.includes('/api/events')) return fetch(url, init)
+      asked.push(new URL(url).searchParams.get('after'))
+      const position = asked.length * 10
+      const end =
+        position <= 60
+          ? `event: resync\ndata: ${JSON.stringify({ position: 1_000, passed: position, reason: 'behind' })}\n\n`
+          : `event: change\ndata: ${JSON.stringify({ position, events: [], births: [1] })}\n\n`
+      return new Response(`event: ready\ndata: {"position":1}\n\n${end}`)
+    }
+    const dropped = openClient({ url: server.url, fetch: dropping, limits })
+    for await (const { births } of dropped.watch({ after: 1 })) {
+      assert.deepEqual(births, [1])
+      break
+    }
+    assert.deepEqual(asked, ['1', '10', '20', '30', '40', '50', '60'])
+  })
+
   test('a watch outlives a restart of the server, and ends with its signal', async () => {
     const stopping = new AbortController()
     const begun = Promise.withResolvers<number>()

@@ -82,9 +82,16 @@ export async function* hearing(
             yield { kind: 'change', change }
             break
           }
-          case 'resync':
-            refuseLost(JSON.parse(message.data), position, failures)
+          case 'resync': {
+            const { passed, reason } = JSON.parse(message.data) as {
+              readonly passed?: unknown
+              readonly reason?: unknown
+            }
+            // Nothing on the way there was for us.
+            if (typeof passed === 'number' && passed > (position ?? -1)) [position, failures] = [passed, 0]
+            else refuseLost(reason, position, failures)
             break
+          }
           default:
           // A newer server may say more.
         }
@@ -107,7 +114,7 @@ function isAborted(signal: AbortSignal | undefined): boolean {
  * The server drops whoever is too slow, and who then comes back behind what it heard last misses nothing. If it is dropped again and again
  * without hearing anything, what it wants is not kept any more.
  */
-function refuseLost({ reason }: { readonly reason?: unknown }, position: number | null, failures: number): void {
+function refuseLost(reason: unknown, position: number | null, failures: number): void {
   if (failures < 3) return
   throw new SluiceError(
     'not_found',

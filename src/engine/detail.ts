@@ -12,7 +12,10 @@ type Listed = Omit<Detail, 'actions'>
 /** One entity with the actions that a person may ask for now. */
 export async function detailOf(services: Services, entity: Entity): Promise<Detail> {
   const [listed] = await listedOf(services, [entity])
-  const lanes = await services.store.lanes([entity.id])
+  const machine = services.registry.find(entity.machine, entity.version)?.machine
+  // Only criteria of actions look at the children.
+  const isOpen = machine !== undefined && edgesFrom(machine, entity.state, 'action').length > 0
+  const lanes = isOpen ? await services.store.lanes([entity.id]) : []
   const actions = choicesOf(services, entity, lanes).map(({ action, edge, refusal }) => ({
     action,
     to: edge.to,

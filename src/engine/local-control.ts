@@ -87,8 +87,7 @@ export class LocalControl implements Control {
   // ---- Looking ----
 
   async get(id: EntityId): Promise<Detail> {
-    const found = await this.#find(id)
-    return 'purgedAt' in found ? detailOfTombstone(this.#services, found) : detailOf(this.#services, found)
+    return this.#detailOf(await this.#find(id))
   }
 
   async list(filter: ListFilter): Promise<ListPage> {
@@ -140,13 +139,13 @@ export class LocalControl implements Control {
       const leftMs = deadline === null ? undefined : Math.max(0, deadline - store.time())
       // Waited for before looking: what settles in between is not missed.
       const settling = this.#settling.wait(id, leftMs)
-      const detail = await this.get(id).catch((error: unknown) => {
+      const found = await this.#find(id).catch((error: unknown) => {
         settling.cancel()
         throw error
       })
-      if (detail.settled) {
+      if ('purgedAt' in found || found.settled) {
         settling.cancel()
-        return detail
+        return this.#detailOf(found)
       }
       // Settled, and perhaps reopened since: only a look can tell.
       if (!(await settling.settled)) return null
@@ -293,6 +292,10 @@ export class LocalControl implements Control {
     const [tombstone] = await store.tombstones([id])
     if (tombstone) return tombstone
     throw new SluiceError('not_found', `There is no entity ${id}.`, { id })
+  }
+
+  #detailOf(found: Entity | Tombstone): Promise<Detail> | Detail {
+    return 'purgedAt' in found ? detailOfTombstone(this.#services, found) : detailOf(this.#services, found)
   }
 
   async #living(id: EntityId): Promise<Entity> {

@@ -32,6 +32,8 @@ export class Worker {
   #claiming = false
   #current: Promise<void> | null = null
   #again = false
+  /** Nothing waits for any of our runs: a place that becomes free is no reason to ask. */
+  #isExhausted = false
   #cancelPoll = () => {}
   #cancelLook: (() => void) | null = null
   /** The store may hold leases for us that nobody here knows of. */
@@ -93,12 +95,18 @@ export class Worker {
 
   /** Something may be waiting. Called by signals; calls in between are merged. */
   look(): void {
+    this.#isExhausted = false
     this.#again = true
     if (this.#claiming || this.#state !== 'working') return
     this.#claiming = true
     this.#services.clock.soon(() => {
       this.#current = this.#claimAll()
     })
+  }
+
+  /** There is room again. */
+  #lookForMore(): void {
+    if (!this.#isExhausted) this.look()
   }
 
   /** Some leases may have been ended from outside: whatever runs without one is aborted. */
@@ -195,10 +203,16 @@ export class Worker {
       limits.claimMax,
       runs.reduce((sum, run) => sum + run.limit, 0),
     )
-    const { entities, suspects } = await store.claim({ worker, runs, limit, bytes: limits.claimBytesMax })
+    const {
+      entities,
+      suspects,
+      exhausted = false,
+    } = await store.claim({ worker, runs, limit, bytes: limits.claimBytesMax })
     // The lease was lost while the claim was under way: the answer belongs to a worker that is no more.
     if (this.#membership.id !== worker) return false
     if (this.#state !== 'working') return this.#refuse(worker, entities)
+    // What came in since has asked for another look.
+    this.#isExhausted = exhausted && !this.#again && runs.length === this.#runs.length
     const now = store.time()
     for (const slots of new Set(entities.map((entity) => this.#slotsOf(this.#runFor(entity))))) slots.claimed(now)
     const grouped: Running[] = []
@@ -210,7 +224,7 @@ export class Worker {
     }
     for (const group of Map.groupBy(grouped, (running) => running.run).values()) this.#beginGroup(group)
     if (entities.length > 0) this.#patrol.start()
-    return entities.length > 0 && !(suspects && entities.length < limit)
+    return entities.length > 0 && !exhausted && !(suspects && entities.length < limit)
   }
 
   /** The worker was stopped while the claim was under way: nothing new is begun. */
@@ -319,7 +333,7 @@ export class Worker {
     if (this.#running.get(running.entity.id) !== running) return
     this.#forget(running)
     this.#slotsOf(running.run).end(this.#services.store.time())
-    this.look()
+    this.#lookForMore()
   }
 
   #forget(running: Running): void {
@@ -335,7 +349,7 @@ export class Worker {
       if (!next) break
       if (!next.dropped) this.#begin(next, slots)
     }
-    if (slots.queue.length === 0) this.look()
+    if (slots.queue.length === 0) this.#lookForMore()
   }
 
   /** The lease over one entity ended elsewhere. */

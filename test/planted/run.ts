@@ -21,7 +21,7 @@ const hook = new URL('./hook.ts', import.meta.url).href
 const reporter = new URL('./reporter.ts', import.meta.url).href
 
 /** No catcher takes nearly as long; a bug that hangs one is not caught by hanging. */
-const runMsMax = 60_000
+const runMsMax = 180_000
 
 /** Runs these tests of one file in a process of their own, with a bug or without. */
 export async function run(file: string, tests: readonly string[], bug: Bug | null): Promise<Run> {

@@ -126,12 +126,14 @@ export const sqliteBugs: readonly Bug[] = [
     what: 'The answer goes out before the transaction is committed: a crash in between loses what was acknowledged.',
     file: 'src/store/sqlite/database.ts',
     find: 'this.#connection.exec(sql)',
-    replace: `if (sql === 'COMMIT') {
-      setTimeout(() => this.#connection.isOpen && this.#connection.isTransaction && this.#connection.exec(sql), 3_000)
+    // Only the first of a process, which makes the tables, is spared.
+    replace: `const isFirst = sql === 'COMMIT' && !globalThis.hasCommitted
+    if (isFirst) globalThis.hasCommitted = true
+    if (sql === 'COMMIT' && !isFirst) {
+      setTimeout(() => this.#connection.isOpen && this.#connection.isTransaction && this.#connection.exec(sql), 2_000)
       return
     }
-    if (sql === 'BEGIN' && this.#connection.isTransaction) return
-    if (sql.startsWith('BEGIN') && this.#connection.isTransaction) this.#connection.exec('COMMIT')
+    if (sql.startsWith('BEGIN') && this.#connection.isTransaction) return
     this.#connection.exec(sql)`,
     caughtBy: inCrash,
   },

@@ -34,6 +34,8 @@ export class Listener {
   #isReady = false
   #isPumping = false
   #isEnded = false
+  /** All up to here was sent, or is none of its business: whoever is dropped goes on behind it. */
+  #passed: number | null = null
   /** Moves that it heard already, from its own reading: the hub's next entry may hold them once more. */
   #heard: ReadonlySet<string> = new Set()
   #cancelHeartbeat = () => {}
@@ -79,7 +81,7 @@ export class Listener {
     if (this.#isEnded) return
     const { response, hub, clock } = this.#options
     this.end()
-    response.end(`event: resync\ndata: ${JSON.stringify({ position: hub.position, reason })}\n\n`)
+    response.end(`event: resync\ndata: ${JSON.stringify({ position: hub.position, passed: this.#passed, reason })}\n\n`)
     const cancel = clock.after(goodbyeMs, () => response.destroy())
     response.once('close', cancel)
   }
@@ -93,9 +95,11 @@ export class Listener {
     } else if (!this.#isPumping) this.#pump().catch((error: unknown) => this.resync(messageOf(error, 200)))
   }
 
+  /** What it has still to be sent. Whoever hears little of what happens is sent little. */
   #bytesBehind(): number {
-    const { hub, response, limits } = this.#options
+    const { hub, response, limits, sieve } = this.#options
     let bytes = response.writableLength
+    if (sieve) return bytes
     for (let index = this.#place; index < hub.end && bytes <= limits.behindBytesMax; index += 1) {
       bytes += hub.at(index)?.text.length ?? Number.POSITIVE_INFINITY
     }
@@ -111,7 +115,9 @@ export class Listener {
         if (!entry) return this.resync('the changes in between are not kept any more')
         const text = await this.#textOf(entry)
         if (text !== null) await this.#write(text)
+        if (this.#isEnded) return
         this.#place += 1
+        this.#passed = entry.change.position
       }
     } finally {
       this.#isPumping = false
@@ -149,6 +155,7 @@ export class Listener {
         const sieved = sieve ? await sieve(change) : change
         if (sieved !== null) await this.#write(changeText(sieved))
         if (this.#isEnded) return
+        this.#passed = change.position
         if (change.position < (hub.position ?? 0)) continue
         // The hub reads in pages of its own: what it has not read yet of this change comes once more.
         this.#heard = keysOf(change)

@@ -1,4 +1,5 @@
 import type { Row, Session } from './database.ts'
+import type { Floors } from './floors.ts'
 import type { Line } from './line.ts'
 import { type EntityRow, standingColumns, standingRowOf } from './row.ts'
 
@@ -20,6 +21,10 @@ interface Reader<Tag> {
   id: number
   chunk: number
   isEnded: boolean
+  /** When it was read from its head: now, or by an earlier claim that got as far as where this one began. */
+  since: number
+  isFromHead: boolean
+  last: EntityRow | null
 }
 
 /** Rows of the first read when many lines are merged; it doubles from read to read. */
@@ -35,18 +40,35 @@ const read = `SELECT l.number, c.* FROM unnest($1::int4[], $2::int4[], $3::float
 /** Several lines as one, in the order of (rank, id), read in chunks. */
 export class Candidates<Tag> {
   readonly #session: Session
+  readonly #floors: Floors
+  readonly #now: number
+  readonly #version: number
   #readers: Reader<Tag>[]
   /** Lines in which nobody stands. */
   readonly empty: Line[] = []
+  #given = 0
+  #isLeft = false
 
-  constructor(session: Session, lines: readonly { readonly line: Line; readonly tag: Tag }[], limit: number) {
+  constructor(
+    session: Session,
+    floors: Floors,
+    now: number,
+    lines: readonly { readonly line: Line; readonly tag: Tag }[],
+    limit: number,
+  ) {
     this.#session = session
+    this.#floors = floors
+    this.#now = now
+    this.#version = floors.version
     const chunk = lines.length <= 2 ? limit : Math.max(chunkMin, Math.ceil((limit * 2) / lines.length))
-    this.#readers = lines.map(({ line, tag }) => ({
-      ...{ line, tag, rows: [], position: 0, chunk: Math.min(chunk, limit), isEnded: false },
-      rank: Number.NEGATIVE_INFINITY,
-      id: 0,
-    }))
+    this.#readers = lines.map(({ line, tag }) => {
+      const floor = floors.of(line.id, now)
+      return {
+        ...{ line, tag, rows: [], position: 0, chunk: Math.min(chunk, limit), isEnded: false, last: null },
+        ...{ rank: floor?.rank ?? Number.NEGATIVE_INFINITY, id: floor?.id ?? 0 },
+        ...{ since: floor?.since ?? now, isFromHead: floor === null },
+      }
+    })
   }
 
   /** All that is read and not taken yet: what is known of them can be asked for at once. */
@@ -77,13 +99,40 @@ export class Candidates<Tag> {
       rows.push({ row, bytes: values[21] as number, line: reader.line, tag: reader.tag })
     }
     rows.sort((one, other) => (isBefore(one.row, other.row) ? -1 : 1))
-    if (rows.length === 0 && reader.rank === Number.NEGATIVE_INFINITY) this.empty.push(reader.line)
-    reader.isEnded = rows.length < reader.chunk
+    if (rows.length < reader.chunk && !reader.isFromHead) this.#returnToHead(reader, rows.length)
+    else {
+      if (rows.length === 0 && reader.rank === Number.NEGATIVE_INFINITY) this.empty.push(reader.line)
+      reader.isEnded = rows.length < reader.chunk
+    }
     reader.rows.splice(0, reader.rows.length, ...rows)
     reader.position = 0
     reader.chunk *= 2
     const last = rows.at(-1)
     if (last) [reader.rank, reader.id] = [last.row.rank!, last.row.id]
+  }
+
+  /** Behind the floor there is no more. Whoever may stand in front of it is for the next claim, or for this one if it has found nobody. */
+  #returnToHead(reader: Reader<Tag>, found: number): void {
+    this.#floors.forget(reader.line.id)
+    if (found > 0 || reader.last) {
+      reader.isEnded = true
+      this.#isLeft = true
+      return
+    }
+    reader.isFromHead = true
+    reader.since = this.#now
+    reader.rank = Number.NEGATIVE_INFINITY
+    reader.id = 0
+  }
+
+  /** All who were given are taken: the next claim may begin behind them. */
+  raiseFloors(): void {
+    for (const { line, last, since, isEnded } of this.#readers)
+      if (last && !isEnded) this.#floors.raise(line.id, { rank: last.rank!, id: last.id }, since, this.#version)
+  }
+
+  get given(): number {
+    return this.#given
   }
 
   /** The first of all, or null if a line must be read further before that is known, or if there is none. */
@@ -99,15 +148,25 @@ export class Candidates<Tag> {
     }
     if (!first) return null
     first.position += 1
+    first.last = first.rows[first.position - 1]!.row
+    this.#given += 1
     return first.rows[first.position - 1]!
+  }
+
+  /** How many were given, if all lines were read to their ends; null if not. */
+  get all(): number | null {
+    const isRead = this.#readers.every(({ isEnded, position, rows }) => isEnded && position >= rows.length)
+    return isRead && !this.#isLeft ? this.#given : null
   }
 
   /** Lines with this tag are read no further. */
   end(tag: Tag): void {
+    this.#isLeft = true
     this.#readers = this.#readers.filter((reader) => reader.tag !== tag)
   }
 
   endLine(line: Line): void {
+    this.#isLeft = true
     this.#readers = this.#readers.filter((reader) => reader.line !== line)
   }
 }

@@ -22,6 +22,8 @@ const ripenMax = 1_000
 const tidyEvery = 64
 /** The newest of them may well be running. */
 const youngMax = 8
+/** More are not worth a guess. */
+const lanesGuessedMax = 8
 const noIds = { entities: [], stagings: [] } as const
 
 export function checkClaim(request: ClaimRequest): void {
@@ -42,7 +44,8 @@ export async function claim(desk: Desk, request: ClaimRequest): Promise<ClaimRes
       await ripen(desk)
       continue
     }
-    desk.leases.removed(request.worker, over)
+    attempt.saved()
+    if (attempt.isTidied) desk.leases.removed(request.worker, over)
     if (attempt.claimed) desk.leases.begun(request.worker, attempt.number, attempt.claimed)
     if (attempt.hints) desk.tell(attempt.hints)
     if (attempt.empty.length > 0) await rest(desk, attempt.empty)
@@ -55,18 +58,30 @@ interface Attempt {
   readonly result: ClaimResult
   readonly claimed: readonly EntityId[] | null
   readonly number: number
+  /** What is over stands in the table no more. */
+  readonly isTidied: boolean
   readonly hints: Signal | null
   readonly empty: readonly Line[]
+  readonly saved: () => void
   /** Nothing was found, but so many rows were put aside that more may stand behind them. */
   readonly again: boolean
   /** Somebody's time has come: they are put into their lines first. */
   readonly isRipe: boolean
 }
 
-const nothing: ClaimResult = { entities: [], suspects: false }
+const noAttempt: Attempt = {
+  ...{ result: { entities: [], suspects: false }, claimed: null, number: 0, isTidied: false },
+  ...{ hints: null, empty: [], again: false, isRipe: false, saved() {} },
+}
 
 async function attemptOf(desk: Desk, request: ClaimRequest, over: readonly number[]): Promise<Attempt> {
-  return desk.learning(() => desk.database.write((session) => claimOnce(desk, session, request, over)))
+  try {
+    return await desk.learning(() => desk.database.write((session) => claimOnce(desk, session, request, over)))
+  } catch (error) {
+    // Nobody knows what became of those it would have taken.
+    desk.floors.forgetAll()
+    throw error
+  }
 }
 
 async function claimOnce(
@@ -84,10 +99,23 @@ async function claimOnce(
   ])
   if (!worker || (worker[1] as number) <= facts.now) throw leaseLost(request.worker)
   const isRipe = planned !== null && (planned[0] as number) <= facts.now
-  if (isRipe) return { result: nothing, claimed: null, number: 0, hints: null, empty: [], again: true, isRipe }
+  if (isRipe) {
+    session.undo()
+    return { ...noAttempt, again: true, isRipe }
+  }
   const stock = new Stock(session, desk.dictionary)
   const selection = new Selection(desk, session, facts, stock, request, served, lines)
   const { picks: chosen, suspects } = await choose(session, request, selection)
+  if (chosen.length === 0 && selection.asides.length === 0) {
+    session.undo()
+    return {
+      ...noAttempt,
+      result: { entities: [], suspects, exhausted: selection.isExhausted },
+      empty: selection.empty,
+      again: selection.cut,
+    }
+  }
+  desk.lanesLately = [...new Set(chosen.map(({ row }) => row.lane))].slice(0, lanesGuessedMax)
   const { name } = JSON.parse(worker[0] as string) as { readonly name: string }
   const { ledger, result } = await decided(
     stock,
@@ -108,6 +136,7 @@ async function claimOnce(
   }
   ledger.flush(session)
   if (!ledger.changes.isEmpty) note(session, ledger.changes.text(), facts.now)
+  void session.commit()
   const { number, rows } = await data
   const texts = new Map(rows.map(([id, text]) => [id as number, text as string]))
   const entities = picks.map(({ row }): Entity => {
@@ -115,8 +144,11 @@ async function claimOnce(
     return entityOf(row, selection.laneOf(row), desk.dictionary)
   })
   return {
-    ...{ result: { entities, suspects }, number, isRipe: false, hints: ledger.hints(), empty: selection.empty },
+    result: { entities, suspects, exhausted: selection.isExhausted },
+    ...{ number, isTidied: true, isRipe: false },
+    ...{ hints: ledger.hints(), empty: selection.empty },
     claimed: picks.length > 0 ? picks.map(({ row }) => row.id) : null,
+    saved: () => (picks.length < chosen.length ? desk.floors.forgetAll() : selection.raiseFloors()),
     again: entities.length === 0 && selection.cut,
   }
 }

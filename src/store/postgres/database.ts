@@ -44,6 +44,8 @@ export class Session {
   readonly #noteWritten: (rows: number) => void
   readonly #sent: Promise<unknown>[] = []
   #fault: unknown = null
+  #end: Promise<pg.QueryArrayResult> | null = null
+  #isUndone = false
 
   constructor(client: pg.ClientBase, noteWritten: (rows: number) => void) {
     this.#client = client
@@ -67,6 +69,31 @@ export class Session {
   /** Statements whose text is used once: not prepared. */
   exec(sql: string): Promise<pg.QueryArrayResult> {
     return this.#watch(this.#client.query({ text: sql, rowMode: 'array' }))
+  }
+
+  /** The transaction ends here: its COMMIT goes out with what was sent last, and nobody waits for the answers in between. */
+  commit(): Promise<pg.QueryArrayResult> {
+    this.#end ??= this.exec('COMMIT')
+    return this.#end
+  }
+
+  /** Nothing was written that anybody needs: the server need not bring it to the disk. */
+  undo(): void {
+    this.#isUndone = true
+    this.#end ??= this.exec('ROLLBACK')
+  }
+
+  /** Once the end is answered: whether the connection can be used again. */
+  isOver(): Promise<boolean> {
+    if (!this.#end) return Promise.resolve(true)
+    return this.#end.then(
+      () => true,
+      () => false,
+    )
+  }
+
+  get isUndone(): boolean {
+    return this.#isUndone
   }
 
   /** The first thing that went wrong, once all that was sent has been answered. */
@@ -136,12 +163,32 @@ export class Database {
 
   /** One transaction, all or nothing. It may be run more than once: what it does outside of the database must not matter. */
   write<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
-    return this.#retrying(() => this.#transaction('BEGIN', work))
+    return this.#retrying(() =>
+      this.#using(async (session) => {
+        void session.exec('BEGIN')
+        const result = await work(session)
+        if (session.isUndone) return result
+        const end = session.commit()
+        await session.settle()
+        const { command } = await end
+        if (command !== 'COMMIT') throw new SluiceError('internal', 'The transaction was undone by the server.')
+        return result
+      }),
+    )
   }
 
   /** All that it reads is of one moment. */
   read<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
-    return this.#retrying(() => this.#transaction('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', work))
+    return this.#retrying(() =>
+      this.#using(async (session) => {
+        void session.exec('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+        const result = await work(session)
+        await session.settle()
+        // What was read is known: nobody waits for the end.
+        session.undo()
+        return result
+      }),
+    )
   }
 
   /** Statements that stand alone. */
@@ -180,18 +227,6 @@ export class Database {
     return this.#isClosed
   }
 
-  async #transaction<Result>(begin: string, work: (session: Session) => Promise<Result>): Promise<Result> {
-    return this.#using(async (session) => {
-      void session.exec(begin)
-      const result = await work(session)
-      const end = session.exec('COMMIT')
-      await session.settle()
-      const { command } = await end
-      if (command !== 'COMMIT') throw new SluiceError('internal', 'The transaction was undone by the server.')
-      return result
-    })
-  }
-
   async #using<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
     if (this.#isClosed) throw new SluiceError('conflict', 'The store is closed.')
     const client = await this.#pool.connect()
@@ -201,17 +236,17 @@ export class Database {
     const session = new Session(client, (rows) => {
       this.#rowsWritten += rows
     })
-    let isSound = false
-    try {
-      const result = await work(session)
-      isSound = true
-      return result
-    } catch (error) {
-      isSound = await isUndone(session)
-      throw session.faultBehind(error)
-    } finally {
+    const release = (isSound: boolean) => {
       client.off('error', ignore)
       client.release(!isSound)
+    }
+    try {
+      const result = await work(session)
+      void session.isOver().then(release)
+      return result
+    } catch (error) {
+      release(await rolledBack(session))
+      throw session.faultBehind(error)
     }
   }
 
@@ -236,7 +271,7 @@ export class Database {
 }
 
 /** After an error the connection is used again only if the server confirms that nothing is left open. */
-async function isUndone(session: Session): Promise<boolean> {
+async function rolledBack(session: Session): Promise<boolean> {
   try {
     await session.settle().catch(() => {})
     await session.exec('ROLLBACK')

@@ -4,6 +4,7 @@ import type { Signal } from '../../store.ts'
 import type { Database, Session } from './database.ts'
 import { Dictionary } from './dictionary.ts'
 import { type Facts, factsOf } from './facts.ts'
+import { Floors } from './floors.ts'
 import { LeaseBook } from './lease-book.ts'
 import { begin, forget } from './operation.ts'
 import { SharedLines, UnknownLine } from './shared-lines.ts'
@@ -24,6 +25,9 @@ export class Desk {
   readonly dictionary: Dictionary
   readonly sharedLines: SharedLines
   readonly leases = new LeaseBook()
+  readonly floors = new Floors()
+  /** Where the last claim found something: the next one probably will too. */
+  lanesLately: readonly number[] = []
   readonly limits: Limits
   readonly clock: Clock
   readonly schema: string
@@ -89,6 +93,19 @@ export class Desk {
   /** All that it reads is of one moment. */
   read<Result>(work: (session: Session, facts: Facts) => Promise<Result>): Promise<Result> {
     return this.learning(() => this.database.read(async (session) => work(session, await this.facts(session))))
+  }
+
+  /** The same in one way to the server: what is asked is sent together with the question for the facts. */
+  glance<Found, Result>(
+    ask: (session: Session) => Promise<Found>,
+    tell: (found: Found, facts: Facts) => Result,
+  ): Promise<Result> {
+    return this.learning(() =>
+      this.database.read(async (session) => {
+        const [facts, found] = await Promise.all([this.facts(session), ask(session)])
+        return tell(found, facts)
+      }),
+    )
   }
 
   /** Does the work, and again as often as it meets a name or a line that is not known. */

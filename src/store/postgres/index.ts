@@ -63,7 +63,10 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
   const answerMs = Math.min(answerMsDefault, limits.leaseMs)
   const database = new Database(url, checkSchema(schema), connectionsMax, clock, answerMs)
   const signals = new Signals(database, schema, clock)
-  const desk = new Desk(database, schema, clock, limits, (signal) => signals.tell(signal))
+  const desk = new Desk(database, schema, clock, limits, (signal) => {
+    if (signal.work) desk.floors.forgetAll()
+    signals.tell(signal)
+  })
   const hearts = new Set<{ stop(): Promise<void> }>()
   const hasOwnClock = options.clock !== undefined
   let checkedAt = Number.NEGATIVE_INFINITY
@@ -131,7 +134,13 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     workers: () => workers(desk),
     purge: (root, limit) => purge(desk, root, limit),
     tombstones: (ids) => tombstones(desk, ids),
-    signals: (listener) => signals.listen(listener),
+    signals(listener) {
+      desk.floors.isKept = true
+      return signals.listen((signal) => {
+        if (signal.work) desk.floors.forgetAll()
+        listener(signal)
+      })
+    },
 
     ...(!hasOwnClock && {
       heart(request: HeartRequest) {

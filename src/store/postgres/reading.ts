@@ -28,20 +28,28 @@ export function idsIn(numbers: readonly (number | null)[]): number[] {
   return [...new Set(numbers)].filter((number) => Number.isSafeInteger(number)) as number[]
 }
 
-/** As readers see them: what is staged is not there. The offset keeps the server from beginning with lanes and all that is in them. */
+/** As readers see them: what is staged is not there. */
 export async function entitiesOf(
   session: Session,
   desk: Desk,
   facts: Facts,
   ids: readonly EntityId[],
 ): Promise<ReadonlyMap<EntityId, Entity>> {
-  const entities = new Map<EntityId, Entity>()
-  if (ids.length === 0) return entities
-  const found = await session.all(
+  return seenOf(await rowsOf(session, ids), desk, facts)
+}
+
+/** The offset keeps the server from beginning with lanes and all that is in them. */
+async function rowsOf(session: Session, ids: readonly EntityId[]): Promise<readonly Row[]> {
+  if (ids.length === 0) return []
+  return session.all(
     `SELECT e.*, own.* FROM (SELECT ${rowColumns} FROM entity WHERE id = ANY($1::int8[])) e
      CROSS JOIN LATERAL (SELECT parent, name, status FROM lane WHERE lane.id = e.lane OFFSET 0) own`,
     [idsIn(ids)],
   )
+}
+
+function seenOf(found: readonly Row[], desk: Desk, facts: Facts): ReadonlyMap<EntityId, Entity> {
+  const entities = new Map<EntityId, Entity>()
   const lanes = new Map<number, Lane>()
   for (const values of found) {
     const row = rowOf(values)
@@ -80,23 +88,31 @@ export async function lanesOf(
 }
 
 export function get(desk: Desk, ids: readonly EntityId[]): Promise<readonly (Entity | null)[]> {
-  return desk.read(async (session, facts) => {
-    const entities = await entitiesOf(session, desk, facts, ids)
-    return ids.map((id) => entities.get(id) ?? null)
-  })
+  return desk.glance(
+    (session) => rowsOf(session, ids),
+    (found, facts) => {
+      const entities = seenOf(found, desk, facts)
+      return ids.map((id) => entities.get(id) ?? null)
+    },
+  )
 }
 
 export function lanes(desk: Desk, parents: readonly (EntityId | null)[]): Promise<readonly Lane[]> {
-  return desk.read(async (session) => [...(await lanesOf(session, desk, parents)).values()].flat())
+  return desk.glance(
+    (session) => lanesOf(session, desk, parents),
+    (found) => [...found.values()].flat(),
+  )
 }
 
 export async function tombstones(desk: Desk, ids: readonly EntityId[]): Promise<readonly (Tombstone | null)[]> {
-  const found = await desk.read((session) =>
-    session.all(
-      `SELECT id, machine, version, state, key, data, lanes, created_at, purged_at FROM tombstone
-       WHERE id = ANY($1::int8[]) AND purged_at IS NOT NULL`,
-      [idsIn(ids)],
-    ),
+  const found = await desk.glance(
+    (session) =>
+      session.all(
+        `SELECT id, machine, version, state, key, data, lanes, created_at, purged_at FROM tombstone
+         WHERE id = ANY($1::int8[]) AND purged_at IS NOT NULL`,
+        [idsIn(ids)],
+      ),
+    (rows) => rows,
   )
   const byId = new Map(found.map((row) => [row[0] as number, tombstoneOf(row)]))
   return ids.map((id) => byId.get(id) ?? null)

@@ -45,6 +45,9 @@ export class Selection {
   readonly #empty: Line[] = []
   readonly served: readonly Served[]
   #cut = false
+  #isExhausted = false
+  #areOpen = false
+  #emptied: Candidates<Served> | null = null
 
   constructor(
     desk: Desk,
@@ -71,6 +74,16 @@ export class Selection {
   /** Something was left unread because enough had been put aside: there may be more to claim. */
   get cut(): boolean {
     return this.#cut
+  }
+
+  /** All lines were read to their ends, and whoever stood there was taken. */
+  get isExhausted(): boolean {
+    return this.#isExhausted
+  }
+
+  /** The claim is saved: the next one may begin behind it. */
+  raiseFloors(): void {
+    this.#emptied?.raiseFloors()
   }
 
   get empty(): readonly Line[] {
@@ -116,7 +129,8 @@ export class Selection {
     for (;;) {
       const next = candidates.next()
       if (!next) {
-        if (!(await candidates.refill())) break
+        const [hasMore] = await Promise.all([candidates.refill(), this.#guessLanes()])
+        if (!hasMore) break
         await this.#know(candidates.ahead())
         continue
       }
@@ -160,6 +174,8 @@ export class Selection {
       }
     }
     this.#empty.push(...candidates.empty)
+    this.#isExhausted = this.#areOpen && candidates.all === picks.length
+    if (!suspect && candidates.given === picks.length) this.#emptied = candidates
     return picks
   }
 
@@ -175,7 +191,8 @@ export class Selection {
     ]
     await this.#knowPools(pools)
     const open = lines.filter(({ line, tag }) => this.#isOpen(line, tag))
-    return new Candidates(this.#session, open, rowsMax)
+    this.#areOpen = open.length === this.#lines.length
+    return new Candidates(this.#session, this.#desk.floors, this.#desk.clock.now(), open, rowsMax)
   }
 
   /** Everything that judging these rows will ask for, in one round trip. */
@@ -204,6 +221,12 @@ export class Selection {
   async #knowPools(names: Iterable<string>): Promise<void> {
     const unknown = [...new Set(names)].filter((name) => !this.#stock.pools.has(name))
     if (unknown.length > 0) await this.#stock.loadPools(unknown)
+  }
+
+  /** Most are of the lanes that the last ones were of: those are asked for together with the rows. */
+  #guessLanes(): Promise<void> | undefined {
+    const lanes = this.#desk.lanesLately.filter((id) => !this.#lanes.has(id))
+    return lanes.length > 0 ? this.#knowLanes(lanes) : undefined
   }
 
   /** Only to judge by: whoever puts a row aside for its lane's sake asks again, under the lane's lock. */

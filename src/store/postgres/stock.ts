@@ -147,7 +147,7 @@ export class Stock {
     }
     const lanes = found.map((row) => laneOf(row, this.#dictionary))
     for (const lane of lanes) {
-      this.#keepLane(lane)
+      this.keepLane(lane)
       if (lane.lane.parent !== null) own.get(lane.lane.parent)?.push(lane.id)
     }
     for (const [parent, lanes] of own) {
@@ -270,7 +270,8 @@ export class Stock {
     })
   }
 
-  #keepLane(lane: LaneColumns): void {
+  /** One that was read under its lock. */
+  keepLane(lane: LaneColumns): void {
     if (!this.lanes.has(lane.id)) this.lanes.set(lane.id, lane)
     this.laneIds.set(laneKey(lane.lane.parent, lane.lane.name), lane.id)
   }

@@ -7,6 +7,7 @@ import type { Session } from './database.ts'
 import type { Desk } from './desk.ts'
 import type { Facts } from './facts.ts'
 import { saved } from './judge.ts'
+import { type LaneColumns, laneColumns, laneOf } from './lane-row.ts'
 import { decided, Ledger } from './ledger.ts'
 import { end } from './operation.ts'
 import { plans, waitAt, waitCode } from './row.ts'
@@ -80,19 +81,20 @@ const write = `WITH moved AS (
       AND owner IS NOT NULL AND state = $10 AND generation = $11 AND NOT settled AND wait IN (1, 2)
       AND reason IS NULL AND sums IS NULL AND shares IS NULL AND more IS NULL AND length(trail) < ${trailMax}
       AND (staging IS NULL OR staging NOT IN (SELECT id FROM staging))
-    RETURNING lane)
-  SELECT lane, count(*) FROM moved GROUP BY lane`
+    RETURNING lane),
+  counted AS (SELECT lane AS of, count(*) AS moves FROM moved GROUP BY lane)
+  SELECT ${laneColumns}, moves FROM lane JOIN counted ON lane.id = counted.of ORDER BY lane.id FOR UPDATE OF lane`
 
-/** What `writeUniform` did: at which time, and to how many of each lane. */
+/** What `writeUniform` did: at which time, and to how many of each lane, with the lane under its lock. */
 export interface Uniform {
   readonly at: number
-  readonly lanes: readonly (readonly [lane: number, count: number])[]
+  readonly lanes: readonly { readonly columns: LaneColumns; readonly moves: number }[]
 }
 
 /** Clocks of processes differ by less. */
 const strayMsMax = 1_000
 
-/** Proves and writes all of them, and says how many of each lane there were. */
+/** Proves and writes all of them, locks their lanes after that, and says how many of each there were. */
 export async function writeUniform(desk: Desk, session: Session, moves: readonly Move[]): Promise<Uniform> {
   const [first] = moves as [Move, ...Move[]]
   const { dictionary } = desk
@@ -103,7 +105,7 @@ export async function writeUniform(desk: Desk, session: Session, moves: readonly
   // In the order of their ids, as all locks are taken.
   const ordered = moves.length > 1 ? [...moves].sort((one, other) => one.id - other.id) : moves
   const at = desk.time()
-  const lanes = await session.all(write, [
+  const found = await session.all(write, [
     ordered.map(({ id }) => id),
     ordered.map(({ epoch }) => epoch),
     ordered.map(({ seq }) => seq),
@@ -116,7 +118,7 @@ export async function writeUniform(desk: Desk, session: Session, moves: readonly
     dictionary.word(first.hops[0]!.from),
     first.generation,
   ])
-  return { at, lanes: lanes as Uniform['lanes'] }
+  return { at, lanes: found.map((row) => ({ columns: laneOf(row, dictionary), moves: row.at(-1) as number })) }
 }
 
 /** Their lanes, and the rest of the commit. */
@@ -131,19 +133,19 @@ export async function countUniform(
   const [first] = moves as [Move, ...Move[]]
   // They were stamped before it was known what others had written: a clock that is far behind is not gone by.
   if (facts.purging.size > 0 || facts.now - at > strayMsMax) throw new Unproven()
-  if (lanes.reduce((sum, [, count]) => sum + count, 0) < moves.length) throw new Unproven()
+  if (lanes.reduce((sum, lane) => sum + lane.moves, 0) < moves.length) throw new Unproven()
   const stock = new Stock(session, desk.dictionary)
-  await stock.loadLanes({ ids: lanes.map(([lane]) => lane) })
+  for (const { columns } of lanes) stock.keepLane(columns)
   const before = { state: first.hops[0]!.from, settled: false, reason: null, sums: null }
   const after = { state: first.state, settled: true, reason: null, sums: null }
   const { ledger } = await decided(
     stock,
     () => new Ledger(desk, facts, stock, { entities: [], stagings: [] }),
     (ledger) => {
-      for (const [id, count] of lanes) {
-        const lane = ledger.lanes.byId(id)
+      for (const { columns, moves } of lanes) {
+        const lane = ledger.lanes.byId(columns.id)
         if (lane.lane.status === 'stopped') throw new Unproven()
-        ledger.lanes.count(lane, before, after, count)
+        ledger.lanes.count(lane, before, after, moves)
       }
       if (first.wait?.for === 'purge') ledger.hint('due')
     },
