@@ -155,7 +155,7 @@ describe('whoever is held up', { skip: skipOwn, timeout: 60_000 }, () => {
       const [latest] = await near.get([parent.id])
       const move = aMove(latest!, { state: 'cancelled', settled: true, lanes: 'stop' })
       await proxy.hangUp()
-      const hold = isHeld ? proxy.holdBehind('hashtextextended') : null
+      const hold = isHeld ? proxy.holdBehind('BEGIN') : null
       const committing = far.commit(`cancel-${parent.id}`, [move])
       await hold?.held
       await meanwhile()

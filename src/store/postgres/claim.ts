@@ -7,6 +7,7 @@ import { heldIds, runsOf } from './claimed.ts'
 import type { Row, Session } from './database.ts'
 import type { Desk } from './desk.ts'
 import type { Facts } from './facts.ts'
+import { isMissing } from './fault.ts'
 import { letsThrough } from './lane-row.ts'
 import { decided, Ledger } from './ledger.ts'
 import { type Line, lineColumns, lineOf, newLine, runKey } from './line.ts'
@@ -24,6 +25,9 @@ const tidyEvery = 64
 const youngMax = 8
 /** More are not worth a guess. */
 const lanesGuessedMax = 8
+/** When the next wait is over, and who asks. */
+const ofWorker = `json_build_array((SELECT at FROM entity_hot WHERE plan = ${plans.run} ORDER BY at LIMIT 1),
+  (SELECT identity FROM worker WHERE id = $1), (SELECT expires_at FROM worker WHERE id = $1))`
 const noIds = { entities: [], stagings: [] } as const
 
 export function checkClaim(request: ClaimRequest): void {
@@ -91,14 +95,13 @@ async function claimOnce(
   over: readonly number[],
 ): Promise<Attempt> {
   const served = servedOf(desk, request.runs)
-  const [facts, worker, planned, lines] = await Promise.all([
-    desk.facts(session),
-    session.one('SELECT identity, expires_at FROM worker WHERE id = $1 FOR KEY SHARE', [request.worker]),
-    session.one(`SELECT at FROM entity_hot WHERE plan = ${plans.run} ORDER BY at LIMIT 1`),
+  const [{ facts, answer }, lines] = await Promise.all([
+    desk.factsAnd(session, { sql: ofWorker, values: [request.worker] }),
     linesOf(session, served),
   ])
-  if (!worker || (worker[1] as number) <= facts.now) throw leaseLost(request.worker)
-  const isRipe = planned !== null && (planned[0] as number) <= facts.now
+  const [planned, identity, expiresAt] = answer as [number | null, string | null, number | null]
+  if (identity === null || expiresAt! <= facts.now) throw leaseLost(request.worker)
+  const isRipe = planned !== null && planned <= facts.now
   if (isRipe) {
     session.undo()
     return { ...noAttempt, again: true, isRipe }
@@ -116,7 +119,7 @@ async function claimOnce(
     }
   }
   desk.lanesLately = [...new Set(chosen.map(({ row }) => row.lane))].slice(0, lanesGuessedMax)
-  const { name } = JSON.parse(worker[0] as string) as { readonly name: string }
+  const { name } = JSON.parse(identity) as { readonly name: string }
   const { ledger, result } = await decided(
     stock,
     () => new Ledger(desk, facts, stock, noIds),
@@ -137,7 +140,9 @@ async function claimOnce(
   ledger.flush(session)
   if (!ledger.changes.isEmpty) note(session, ledger.changes.text(), facts.now)
   void session.commit()
-  const { number, rows } = await data
+  const { number, rows } = await data.catch((error: unknown) => {
+    throw isMissing(error) ? leaseLost(request.worker) : error
+  })
   const texts = new Map(rows.map(([id, text]) => [id as number, text as string]))
   const entities = picks.map(({ row }): Entity => {
     row.data = texts.get(row.id) ?? row.data
@@ -281,11 +286,13 @@ async function write(
   { now }: Facts,
   name: string,
 ): Promise<{ readonly number: number; readonly rows: readonly Row[] }> {
-  if (over.length > 0)
-    session.send('DELETE FROM claimed WHERE worker = $1 AND number = ANY($2::int8[])', [worker, over])
-  if (picks.length === 0) return { number: 0, rows: [] }
+  if (picks.length === 0) {
+    if (over.length > 0)
+      session.send('DELETE FROM claimed WHERE worker = $1 AND number = ANY($2::int8[])', [worker, over])
+    return { number: 0, rows: [] }
+  }
   const ids = picks.map(({ row }) => row.id)
-  const numbered = noteClaim(session, worker, ids)
+  const numbered = noteClaim(session, worker, ids, over)
   for (const [{ run }, group] of Map.groupBy(picks, ({ served }) => served)) {
     const suspect = group[0]!.row.suspect
     const leased = group.map(({ row }) => row.id)
@@ -315,11 +322,22 @@ async function write(
   return { number: number?.[0] as number, rows }
 }
 
-function noteClaim(session: Session, worker: number, ids: readonly EntityId[]): Promise<Row | null> {
+/**
+ * In the place of those that are over. The worker is locked: until the claim is saved nobody removes it. If somebody has, no number stands
+ * in its place, which the table refuses, and with it the whole claim.
+ */
+function noteClaim(
+  session: Session,
+  worker: number,
+  ids: readonly EntityId[],
+  over: readonly number[],
+): Promise<Row | null> {
   const { firsts, counts } = runsOf(ids)
   return session.one(
-    'INSERT INTO claimed (worker, firsts, counts) VALUES ($1, $2::int8[], $3::int4[]) RETURNING number',
-    [worker, firsts, counts],
+    `WITH gone AS (DELETE FROM claimed WHERE worker = $1 AND number = ANY($4::int8[]))
+     INSERT INTO claimed (worker, firsts, counts)
+     VALUES ((SELECT id FROM worker WHERE id = $1 FOR KEY SHARE), $2::int8[], $3::int4[]) RETURNING number`,
+    [worker, firsts, counts, over],
   )
 }
 

@@ -100,6 +100,7 @@ async function writeAll(
   )
   ledger.flush(session)
   end(session, name, textOf(verdicts), ledger.changes.text(), facts.now)
+  void session.commit()
   return { verdicts, hints: ledger.hints() }
 }
 

@@ -62,6 +62,7 @@ export async function create(
     )
     ledger.flush(session)
     end(session, name, JSON.stringify(result), ledger.changes.text(), facts.now)
+    void session.commit()
     return { verdicts: result, hints: ledger.hints() }
   }
   const { verdicts, hints } = await desk.once(name, early, write, (known) => ({

@@ -1,10 +1,11 @@
+import type { Socket } from 'node:net'
 import pg from 'pg'
 import type { Clock } from '../../clock.ts'
 import { SluiceError } from '../../errors.ts'
 import { explained, isAftermath, isConflict, isStaleStatement } from './fault.ts'
+import { type Answer, parserOf, type Row, Statement, type Value } from './statement.ts'
 
-export type Value = string | number | boolean | null | readonly (string | number | boolean | null)[]
-export type Row = readonly unknown[]
+export type { Row, Value }
 
 /** A transaction that lost against others is done again so often. */
 const attemptsMax = 20
@@ -18,11 +19,10 @@ export const answerMsDefault = 30_000
 const statementShare = 0.8
 const idleShare = 0.5
 
-/** Numbers come as numbers: ids and times stay below 2^53. */
+/** For what is not prepared. */
 const types = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
-    if (oid === 20 || oid === 23 || oid === 21) return Number
-    return pg.types.getTypeParser(oid, format as 'text')
+    return (format === 'binary' ? null : parserOf(oid)) ?? pg.types.getTypeParser(oid, format as 'text')
   },
 }
 
@@ -68,10 +68,14 @@ export class Session {
 
   /** Statements whose text is used once: not prepared. */
   exec(sql: string): Promise<pg.QueryArrayResult> {
+    gather(this.#client)
     return this.#watch(this.#client.query({ text: sql, rowMode: 'array' }))
   }
 
-  /** The transaction ends here: its COMMIT goes out with what was sent last, and nobody waits for the answers in between. */
+  /**
+   * The transaction ends here: its COMMIT goes out with what was sent last, and nobody waits for the answers in between. Whatever fails
+   * after this on our side fails too late.
+   */
   commit(): Promise<pg.QueryArrayResult> {
     this.#end ??= this.exec('COMMIT')
     return this.#end
@@ -108,17 +112,19 @@ export class Session {
     return isAftermath(error) ? (this.#fault ?? error) : error
   }
 
-  #query(sql: string, values: readonly Value[]): Promise<pg.QueryArrayResult> {
-    const answer = this.#client.query({
-      name: nameOf(sql),
-      text: sql,
-      values: values as unknown[],
-      rowMode: 'array',
+  #query(sql: string, values: readonly Value[]): Promise<Answer> {
+    gather(this.#client)
+    const answer = new Promise<Answer>((resolve, reject) => {
+      const statement = new Statement(nameOf(sql), sql, values)
+      statement.callback = (error, result) => (error ? reject(error) : resolve(result!))
+      this.#client.query(statement as unknown as pg.Submittable)
     })
     return this.#watch(answer)
   }
 
-  #watch(answer: Promise<pg.QueryArrayResult>): Promise<pg.QueryArrayResult> {
+  #watch<Result extends { readonly command: string; readonly rowCount: number | null }>(
+    answer: Promise<Result>,
+  ): Promise<Result> {
     const watched = answer.then(
       (result) => {
         if (result.command !== 'SELECT' && result.rowCount) this.#noteWritten(result.rowCount)
@@ -133,6 +139,17 @@ export class Session {
     watched.catch(() => {})
     return watched
   }
+}
+
+/**
+ * All that is sent without a pause goes out in one packet: one for each statement would cost more than the statements do, here and in the
+ * server. The driver's types do not tell of its socket.
+ */
+function gather(client: pg.ClientBase): void {
+  const { stream } = (client as unknown as { readonly connection: { readonly stream: Socket } }).connection
+  if (stream.writableCorked > 0) return
+  stream.cork()
+  queueMicrotask(() => stream.uncork())
 }
 
 /** The connections of one store, and the transactions on them. */

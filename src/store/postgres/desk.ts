@@ -3,10 +3,10 @@ import type { Limits } from '../../limits.ts'
 import type { Signal } from '../../store.ts'
 import type { Database, Session } from './database.ts'
 import { Dictionary } from './dictionary.ts'
-import { type Facts, factsOf } from './facts.ts'
+import { type Facts, factsOf, type Question } from './facts.ts'
 import { Floors } from './floors.ts'
 import { LeaseBook } from './lease-book.ts'
-import { begin, forget } from './operation.ts'
+import { answeredIn, forget, wasDone } from './operation.ts'
 import { SharedLines, UnknownLine } from './shared-lines.ts'
 
 /** The operation was done before. */
@@ -74,11 +74,8 @@ export class Desk {
     try {
       return await this.learning(() =>
         this.database.write(async (session) => {
-          const [answered, facts, found] = await Promise.all([
-            begin(session, name),
-            this.facts(session),
-            early(session),
-          ])
+          const [{ facts, answer }, found] = await Promise.all([this.factsAnd(session, wasDone(name)), early(session)])
+          const answered = answeredIn(answer)
           if (answered && answered.at > facts.now - this.limits.operationMs) throw new Repeated(answered.verdicts)
           if (answered) forget(session, name)
           return work(session, facts, found)
@@ -120,7 +117,12 @@ export class Desk {
     }
   }
 
-  facts(session: Session): Promise<Facts> {
-    return factsOf(session, this.dictionary, (latest) => this.time(latest))
+  async facts(session: Session): Promise<Facts> {
+    return (await factsOf(session, this.dictionary, (latest) => this.time(latest))).facts
+  }
+
+  /** The same with one question more. */
+  factsAnd(session: Session, question: Question): Promise<{ readonly facts: Facts; readonly answer: unknown }> {
+    return factsOf(session, this.dictionary, (latest) => this.time(latest), question)
   }
 }

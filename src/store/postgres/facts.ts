@@ -1,7 +1,7 @@
 import type { EntityId } from '../../entity.ts'
 import { type Hold, type Holdable, isActive, type LabelNames, stops } from '../../hold.ts'
 import { nobody } from '../../store.ts'
-import type { Session } from './database.ts'
+import type { Session, Value } from './database.ts'
 import { type Dictionary, Unlearned } from './dictionary.ts'
 
 /** What every transaction asks first, in one statement: the time, and the few orders that stand over everything. */
@@ -28,23 +28,32 @@ type Found = [
   holds: readonly HoldColumns[] | null,
   purging: readonly number[] | null,
   stagings: readonly number[] | null,
+  answer: unknown,
 ]
 
-/** `time` gives this process's time, and is told if another has written a later one. */
+/** One more thing that is asked together with the facts: an expression, and its parameters. */
+export interface Question {
+  readonly sql: string
+  readonly values: readonly Value[]
+}
+
+/** `time` gives this process's time, and is told if another has written a later one. With the answer to the question, if there is one. */
 export async function factsOf(
   session: Session,
   dictionary: Dictionary,
   time: (latest: number) => number,
-): Promise<Facts> {
-  const found = (await session.one(query)) as Found
-  const [latest, noted, machines, holds, purging, stagings] = found
+  question: Question | null = null,
+): Promise<{ readonly facts: Facts; readonly answer: unknown }> {
+  const found = question ? session.one(`${query}, ${question.sql}`, question.values) : session.one(query)
+  const [latest, noted, machines, holds, purging, stagings, answer] = (await found) as Found
   if (!dictionary.isCurrent(machines ?? -1)) throw new Unlearned({})
-  return {
+  const facts = {
     now: time(Math.max(latest ?? 0, noted ?? 0)),
     holds: new Holds((holds ?? []).map(holdOf)),
     purging: new Set(purging ?? []),
     stagings: new Set(stagings ?? []),
   }
+  return { facts, answer }
 }
 
 /** The standing orders. There are few. */

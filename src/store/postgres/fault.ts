@@ -21,6 +21,11 @@ export function isAftermath(error: unknown): boolean {
   return toldOf(error).code === '25P02'
 }
 
+/** Nothing stands where something must. */
+export function isMissing(error: unknown): boolean {
+  return toldOf(error).code === '23502'
+}
+
 /** A value that the database will not have, whoever sends it. */
 export function isRefusedValue(error: unknown): boolean {
   const { code } = toldOf(error)

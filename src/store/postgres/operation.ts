@@ -1,4 +1,5 @@
 import type { Session } from './database.ts'
+import type { Question } from './facts.ts'
 
 /** What an operation of this name answered before. */
 export interface Answered {
@@ -7,13 +8,18 @@ export interface Answered {
 }
 
 /**
- * The first thing that an operation's transaction does: whoever repeats the operation after a lost answer waits here until the first
- * attempt has ended, and finds its verdicts if it was saved. Null: it is new.
+ * What an operation's transaction asks first: whoever repeats the operation after a lost answer finds the verdicts of the first attempt. If
+ * that has not ended yet, he finds nothing and does it all again, until he enters it at the end: there names are unique, so he waits, is
+ * undone, and asks again. Null: it is new.
  */
-export async function begin(session: Session, name: string): Promise<Answered | null> {
-  session.send('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [name])
-  const known = await session.one('SELECT verdicts, at FROM operation WHERE name = $1', [name])
-  return known && { verdicts: known[0] as string, at: known[1] as number }
+export function wasDone(name: string): Question {
+  return { sql: '(SELECT json_build_array(verdicts, at) FROM operation WHERE name = $1)', values: [name] }
+}
+
+export function answeredIn(answer: unknown): Answered | null {
+  if (answer === null) return null
+  const [verdicts, at] = answer as [string, number]
+  return { verdicts, at }
 }
 
 /** Older than answers are kept: as if it had never been. */
@@ -33,11 +39,7 @@ export function end(
   changes: string,
   now: number,
 ): void {
-  session.send(`SELECT pg_advisory_xact_lock_shared(${feedClass}, (last_value % ${keys})::int4) FROM feed_position`)
-  session.send(
-    "INSERT INTO operation (position, name, at, verdicts, changes) VALUES (nextval('feed_position'), $1, $2, $3, $4)",
-    [name, now, verdicts, changes],
-  )
+  session.send(enter, [name, now, verdicts, changes])
 }
 
 /** One that nobody repeats, for the feed only. */
@@ -48,6 +50,11 @@ export function note(session: Session, changes: string, now: number): void {
 const feedClass = 'hashtext(current_schema())'
 /** Keys of locks are small numbers: positions go round in them. */
 const keys = 2 ** 31
+/** Nothing comes out of the one before the lock is got, and only then the other draws. */
+const enter = `WITH locked AS MATERIALIZED (
+    SELECT pg_advisory_xact_lock_shared(${feedClass}, (last_value % ${keys})::int4) FROM feed_position)
+  INSERT INTO operation (position, name, at, verdicts, changes)
+  SELECT nextval('feed_position'), $1, $2::int8, $3, $4 FROM locked`
 
 /** Below it every operation is there or never will be. What is read must be read in a later snapshot. */
 export async function horizon(session: Session): Promise<number> {

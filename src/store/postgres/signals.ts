@@ -110,7 +110,9 @@ export class Signals {
       this.#isSending = false
       this.#send()
     }
-    client.query('SELECT pg_notify($1, $2)', [this.#channel, payload]).then(sent, sent)
+    client
+      .query({ name: 'notify', text: 'SELECT pg_notify($1, $2)', values: [this.#channel, payload] })
+      .then(sent, sent)
   }
 
   #connect(): void {

@@ -154,5 +154,6 @@ export async function countUniform(
   const changes = new Changes()
   for (const { id, seq } of moves) changes.moved(id, seq + 1)
   end(session, name, String(moves.length), changes.text(), facts.now)
+  void session.commit()
   return { verdicts: moves.map(() => saved), hints: ledger.hints() }
 }
