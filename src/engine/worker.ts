@@ -32,8 +32,9 @@ export class Worker {
   #claiming = false
   #current: Promise<void> | null = null
   #again = false
-  /** Nothing waits for any of our runs: a place that becomes free is no reason to ask. */
-  #isExhausted = false
+  /** Nothing waits for these: a place that becomes free is no reason to ask. Until somebody says that there is something. */
+  readonly #dry = new Set<Run>()
+  #looks = 0
   #cancelPoll = () => {}
   #cancelLook: (() => void) | null = null
   /** The store may hold leases for us that nobody here knows of. */
@@ -95,18 +96,19 @@ export class Worker {
 
   /** Something may be waiting. Called by signals; calls in between are merged. */
   look(): void {
-    this.#isExhausted = false
+    this.#looks += 1
+    this.#dry.clear()
+    this.#lookForMore()
+  }
+
+  /** There is room again, or more to be had. */
+  #lookForMore(): void {
     this.#again = true
     if (this.#claiming || this.#state !== 'working') return
     this.#claiming = true
     this.#services.clock.soon(() => {
       this.#current = this.#claimAll()
     })
-  }
-
-  /** There is room again. */
-  #lookForMore(): void {
-    if (!this.#isExhausted) this.look()
   }
 
   /** Some leases may have been ended from outside: whatever runs without one is aborted. */
@@ -191,14 +193,16 @@ export class Worker {
     } finally {
       this.#claiming = false
     }
-    if (this.#again && this.#state === 'working' && this.#membership.id !== null) this.look()
+    if (this.#again && this.#state === 'working' && this.#membership.id !== null) this.#lookForMore()
   }
 
   /** True: there may be more. */
   async #claim(worker: number): Promise<boolean> {
     const { store, limits } = this.#services
-    const runs = this.#claimable()
-    if (runs.length === 0) return false
+    const claimable = this.#claimable()
+    if (claimable.size === 0) return false
+    const [asked, runs] = [[...claimable.keys()], [...claimable.values()]]
+    const looks = this.#looks
     const limit = Math.min(
       limits.claimMax,
       runs.reduce((sum, run) => sum + run.limit, 0),
@@ -211,8 +215,8 @@ export class Worker {
     // The lease was lost while the claim was under way: the answer belongs to a worker that is no more.
     if (this.#membership.id !== worker) return false
     if (this.#state !== 'working') return this.#refuse(worker, entities)
-    // What came in since has asked for another look.
-    this.#isExhausted = exhausted && !this.#again && runs.length === this.#runs.length
+    // Unless something was said to be there meanwhile.
+    if (exhausted && this.#looks === looks) for (const run of asked) this.#dry.add(run)
     const now = store.time()
     for (const slots of new Set(entities.map((entity) => this.#slotsOf(this.#runFor(entity))))) slots.claimed(now)
     const grouped: Running[] = []
@@ -233,15 +237,16 @@ export class Worker {
     return false
   }
 
-  #claimable(): ClaimRun[] {
+  #claimable(): ReadonlyMap<Run, ClaimRun> {
     const { limits, store } = this.#services
-    const claims: ClaimRun[] = []
+    const claims = new Map<Run, ClaimRun>()
     const now = store.time()
     let gaps = false
     for (const run of this.#runs) {
+      if (this.#dry.has(run)) continue
       const slots = this.#slotsOf(run)
       const room = slots.room(limits.claimAheadMs, limits.claimMax, now)
-      if (room > 0) claims.push({ ...run.claim, limit: room })
+      if (room > 0) claims.set(run, { ...run.claim, limit: room })
       else if (slots.hasGap) gaps = true
     }
     if (gaps) this.#lookSoon()
@@ -253,7 +258,7 @@ export class Worker {
     if (this.#cancelLook || this.#state !== 'working') return
     this.#cancelLook = this.#services.clock.after(gatherMs, () => {
       this.#cancelLook = null
-      this.look()
+      this.#lookForMore()
     })
   }
 
