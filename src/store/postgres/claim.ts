@@ -139,14 +139,16 @@ async function claimOnce(
   }
   ledger.flush(session)
   if (!ledger.changes.isEmpty) note(session, ledger.changes.text(), facts.now)
+  // Made before the end is sent: a name that is not known yet must undo the claim.
+  const leased = picks.map(({ row }) => entityOf(row, selection.laneOf(row), desk.dictionary))
   void session.commit()
   const { number, rows } = await data.catch((error: unknown) => {
     throw isMissing(error) ? leaseLost(request.worker) : error
   })
   const texts = new Map(rows.map(([id, text]) => [id as number, text as string]))
-  const entities = picks.map(({ row }): Entity => {
-    row.data = texts.get(row.id) ?? row.data
-    return entityOf(row, selection.laneOf(row), desk.dictionary)
+  const entities = leased.map((entity): Entity => {
+    const text = texts.get(entity.id)
+    return text === undefined ? entity : { ...entity, data: text }
   })
   return {
     result: { entities, suspects, exhausted: selection.isExhausted },

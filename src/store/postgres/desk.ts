@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock.ts'
+import type { Lane } from '../../lane.ts'
 import type { Limits } from '../../limits.ts'
 import type { Signal } from '../../store.ts'
 import type { Database, Session } from './database.ts'
@@ -28,6 +29,8 @@ export class Desk {
   readonly floors = new Floors()
   /** Where the last claim found something: the next one probably will too. */
   lanesLately: readonly number[] = []
+  /** Lanes of roots that claims have met; there is one for each version of a machine. */
+  readonly rootLanes = new Map<number, Lane>()
   readonly limits: Limits
   readonly clock: Clock
   readonly schema: string

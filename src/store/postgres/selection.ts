@@ -201,7 +201,7 @@ export class Selection {
     const pools = new Set<string>()
     const shares: { pool: string; entity: EntityId }[] = []
     for (const { row, tag } of ahead) {
-      if (!this.#lanes.has(row.lane)) lanes.add(row.lane)
+      if (!this.#isKnown(row.lane)) lanes.add(row.lane)
       for (const pool of [tag.run.pool, labelPool(row, tag.run)]) {
         if (!pool) continue
         pools.add(pool.name)
@@ -225,14 +225,26 @@ export class Selection {
 
   /** Most are of the lanes that the last ones were of: those are asked for together with the rows. */
   #guessLanes(): Promise<void> | undefined {
-    const lanes = this.#desk.lanesLately.filter((id) => !this.#lanes.has(id))
+    const lanes = this.#desk.lanesLately.filter((id) => !this.#isKnown(id))
     return lanes.length > 0 ? this.#knowLanes(lanes) : undefined
   }
 
   /** Only to judge by: whoever puts a row aside for its lane's sake asks again, under the lane's lock. */
   async #knowLanes(ids: readonly number[]): Promise<void> {
     const found = await this.#session.all(`SELECT ${laneColumns} FROM lane WHERE id = ANY($1::int8[])`, [ids])
-    for (const row of found) this.#lanes.set(row[0] as number, laneOf(row, this.#desk.dictionary).lane)
+    for (const row of found) {
+      const { id, lane } = laneOf(row, this.#desk.dictionary)
+      this.#lanes.set(id, lane)
+      if (lane.parent === null) this.#desk.rootLanes.set(id, lane)
+    }
+  }
+
+  /** Nobody gives orders over a lane of roots: as far as judging goes it is always what it was. */
+  #isKnown(id: number): boolean {
+    if (this.#lanes.has(id)) return true
+    const root = this.#desk.rootLanes.get(id)
+    if (root) this.#lanes.set(id, root)
+    return root !== undefined
   }
 
   /** A line of what waits for a full pool, or for a hold to end, is passed by as a whole. */
