@@ -104,6 +104,8 @@ export interface Context<D = unknown> {
   readonly attempt: number
   /** Aborted when the lease is lost, the entity is cancelled, the timeout has passed, or the process stops. */
   readonly signal: AbortSignal
+  /** Whether the signal is aborted. Asking for the signal itself makes one; a run that only looks now and then needs none. */
+  readonly aborted: boolean
   readonly log: Logger
   /** What a person gave along with the action that runs this edge. */
   readonly input: unknown
@@ -194,11 +196,11 @@ export type RunPolicy = Partial<Pick<Policy, 'attemptsMax' | 'backoff' | 'timeou
 export function policyFor(
   { machine, tuning }: Implementation,
   processor: string | null | undefined,
-  view: () => View,
+  whose: { readonly view: View },
 ): Policy {
   const policy = policyOf(machine, processor)
   if (!tuning.policy || !processor) return policy
-  const own = tuning.policy(view(), processor)
+  const own = tuning.policy(whose.view, processor)
   return own ? { ...policy, ...own } : policy
 }
 

@@ -37,7 +37,14 @@ export {
 export type { Lane, LaneStatus } from './lane.ts'
 export type { Worker, WorkerIdentity } from './lease.ts'
 export { defaultLimits, type Limits } from './limits.ts'
-export { defineMachine, type Machine, type MachineDeclaration, type State, type StateDeclaration } from './machine.ts'
+export {
+  defineMachine,
+  type Machine,
+  type MachineDeclaration,
+  type Schema,
+  type State,
+  type StateDeclaration,
+} from './machine.ts'
 export type { MachineFault, MachineFaultCode } from './machine-fault.ts'
 export { toMermaid } from './mermaid.ts'
 export { done, fail, type Outcome, poll, retry, type Sums } from './outcome.ts'

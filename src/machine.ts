@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import type { z } from 'zod'
 import { checkDeclaration } from './declaration.ts'
 import { SluiceError } from './errors.ts'
 import { defaultPolicy, type Policy } from './policy.ts'
@@ -26,6 +25,20 @@ export interface State {
   readonly holdable: boolean
 }
 
+/** What checks data: a Zod schema, or anything else that answers as one does. */
+export interface Schema<D> {
+  safeParse(
+    value: unknown,
+  ):
+    | { readonly success: true; readonly data: D }
+    | { readonly success: false; readonly error: { readonly issues: readonly Issue[] } }
+}
+
+interface Issue {
+  readonly path: readonly PropertyKey[]
+  readonly message: string
+}
+
 type Transitions<S extends string> = Readonly<Record<string, TransitionDeclaration<S>>>
 
 export interface MachineDeclaration<S extends string, T extends Transitions<S>, D> {
@@ -39,7 +52,7 @@ export interface MachineDeclaration<S extends string, T extends Transitions<S>, 
   readonly states: Readonly<Record<S, StateDeclaration>>
   readonly transitions: T
   /** Checks and types the entity's data. */
-  readonly data?: z.ZodType<D>
+  readonly data?: Schema<D>
   /** Up to four fields of data that lists, holds and limits can see. */
   readonly labels?: readonly string[]
   readonly policies?: Readonly<Record<string, Partial<Policy>>>
@@ -61,7 +74,7 @@ export interface Machine<D = unknown, P extends string = string, C extends strin
   readonly final: readonly string[]
   readonly states: Readonly<Record<string, State>>
   readonly edges: readonly Edge[]
-  readonly schema: z.ZodType<D> | null
+  readonly schema: Schema<D> | null
   readonly labels: readonly string[]
   readonly policies: Readonly<Record<string, Policy>>
   readonly purposes: Readonly<Record<string, string>>
@@ -190,8 +203,10 @@ function listOf<T extends string>(one: T | readonly T[] | undefined): readonly T
 
 /** The edges that leave a state by one cause, in declared order: siblings, tried in this order. */
 export function edgesFrom(machine: Machine, state: string, cause: Cause): readonly Edge[] {
-  return planOf(machine).get(state)?.edges[cause] ?? []
+  return planOf(machine).get(state)?.edges[cause] ?? noEdges
 }
+
+const noEdges: readonly Edge[] = []
 
 export function isSettled(machine: Machine, state: string): boolean {
   return planOf(machine).get(state)?.settled ?? false
@@ -226,10 +241,18 @@ interface StatePlan {
 /** Plans are derived once per machine; a machine never changes. */
 const plans = new WeakMap<Machine, Map<string, StatePlan>>()
 
+/** Of the machine that was asked for last: most questions in a row are about the same one. */
+let lastPlan: { readonly machine: Machine; readonly plan: Map<string, StatePlan> } | null = null
+
 function planOf(machine: Machine): Map<string, StatePlan> {
-  let plan = plans.get(machine)
-  if (plan) return plan
-  plan = new Map()
+  if (lastPlan?.machine === machine) return lastPlan.plan
+  const plan = plans.get(machine) ?? makePlan(machine)
+  lastPlan = { machine, plan }
+  return plan
+}
+
+function makePlan(machine: Machine): Map<string, StatePlan> {
+  const plan = new Map<string, StatePlan>()
   for (const state of Object.keys(machine.states)) {
     const leaving = machine.edges.filter((edge) => edge.from === state)
     const edges: Partial<Record<Cause, readonly Edge[]>> = Object.groupBy(leaving, (edge) => edge.on)

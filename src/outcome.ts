@@ -10,8 +10,12 @@ export type Sums = Readonly<Record<string, number>>
 
 /** The work is done; `data` replaces the entity's data, if given. */
 export function done(data?: unknown, sums?: Sums): Outcome {
-  return { kind: 'done', ...(data === undefined ? {} : { data }), ...(sums === undefined ? {} : { sums }) }
+  if (sums !== undefined) return data === undefined ? { kind: 'done', sums } : { kind: 'done', data, sums }
+  return data === undefined ? plainDone : { kind: 'done', data }
 }
+
+/** Nothing but done: most outcomes are. */
+export const plainDone = { kind: 'done' } as const satisfies Outcome
 
 /** It went wrong and is worth another attempt, after the policy's backoff or the given delay. */
 export function retry(error: string, delayMs?: number): Outcome {

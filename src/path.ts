@@ -28,8 +28,8 @@ export interface Decision {
   readonly change: Changes
   readonly lanes: 'rest' | 'stop' | 'go' | null
   /** Undefined: unchanged. */
-  readonly reason?: string | null
-  readonly error?: string | null
+  readonly reason: string | null | undefined
+  readonly error: string | null | undefined
 }
 
 /** What the edges of one move change together. */
@@ -62,16 +62,16 @@ function changesOnlyData({ open, shut, spawn, takes, gives, log, sums, priority,
 }
 
 /** Where a path was before something was tried that may break. */
-export interface Mark {
-  readonly state: string
-  readonly hops: number
-  readonly data: unknown
-  readonly changed: boolean
-  readonly generation: number
-  readonly lanes: Path['lanes']
-  readonly change: Changes
-  readonly reason: string | null | undefined
-  readonly error: string | null | undefined
+interface Mark {
+  state: string
+  hops: number
+  data: unknown
+  changed: boolean
+  generation: number
+  lanes: Path['lanes']
+  change: Changes
+  reason: string | null | undefined
+  error: string | null | undefined
 }
 
 /**
@@ -99,6 +99,8 @@ export class Path {
   #changed = false
   #generation: number
   #change: Changes = noChange
+  #view: View | null = null
+  #mark: Mark | null = null
   /** How many hops had been taken when the last processor began: their attempts are over. */
   #carried = 0
   /** Of the last decision that paused. */
@@ -138,7 +140,11 @@ export class Path {
   }
 
   get view(): View {
-    return viewOf(this.entity, this.#data, this.state, this.#generation)
+    const { state } = this
+    const last = this.#view
+    if (last && last.data === this.#data && last.state === state && last.generation === this.#generation) return last
+    this.#view = viewOf(this.entity, this.#data, state, this.#generation)
+    return this.#view
   }
 
   put(data: unknown): void {
@@ -301,21 +307,38 @@ export class Path {
     return { ...this.#decision(this.#cause, this.#waitIn(), 'reset', null), runs: this.runs }
   }
 
-  mark(): Mark {
-    return {
-      state: this.state,
-      hops: this.#hops.length,
-      data: this.#data,
-      changed: this.#changed,
-      generation: this.#generation,
-      lanes: this.lanes,
-      change: this.#change,
-      reason: this.#reason,
-      error: this.error,
+  /** Notes where it is, for `restore`. One note is kept, and written over: a cascade takes one for each of its processors. */
+  mark(): void {
+    const mark = this.#mark
+    if (!mark) {
+      this.#mark = {
+        state: this.state,
+        hops: this.#hops.length,
+        data: this.#data,
+        changed: this.#changed,
+        generation: this.#generation,
+        lanes: this.lanes,
+        change: this.#change,
+        reason: this.#reason,
+        error: this.error,
+      }
+      return
     }
+    mark.state = this.state
+    mark.hops = this.#hops.length
+    mark.data = this.#data
+    mark.changed = this.#changed
+    mark.generation = this.#generation
+    mark.lanes = this.lanes
+    mark.change = this.#change
+    mark.reason = this.#reason
+    mark.error = this.error
   }
 
-  restore(mark: Mark): void {
+  /** Back to where it was noted last. */
+  restore(): void {
+    const mark = this.#mark
+    if (!mark) return
     this.state = mark.state
     this.#hops.length = mark.hops
     this.#data = mark.data
@@ -336,7 +359,7 @@ export class Path {
 
   /** How the processor is treated for this entity, with its data as it is now. */
   policy(processor: string | null | undefined): Policy {
-    return policyFor(this.#implementation, processor, () => this.view)
+    return policyFor(this.#implementation, processor, this)
   }
 
   #decision(cause: string, wait: Wait, attempts: Decision['attempts'], request: Edge | null): Decision {
@@ -353,8 +376,8 @@ export class Path {
       request,
       change: this.#change,
       lanes: this.lanes,
-      ...(this.#reason === undefined ? {} : { reason: this.#reason }),
-      ...(this.error === undefined ? {} : { error: this.error }),
+      reason: this.#reason,
+      error: this.error,
     }
   }
 }

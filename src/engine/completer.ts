@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts'
 import { sleep } from '../clock.ts'
 import { isSluiceError, messageOf, SluiceError } from '../errors.ts'
 import type { Limits } from '../limits.ts'
+import { SeenIds } from '../seen-ids.ts'
 import type { Move, Store, Verdict } from '../store.ts'
 import type { Trouble } from './trouble.ts'
 
@@ -146,13 +147,12 @@ export class Completer {
   #nextGroup(): Waiting[] {
     const group: Waiting[] = []
     const later: Waiting[] = []
-    const ids = new Set<number>()
+    const seen = new SeenIds()
     let births = 0
     for (const waiting of this.#queue) {
       const spawned = waiting.move.children.length
       const fits = group.length === 0 || births + spawned <= birthsMax * this.#limits.spawnMax
-      if (fits && group.length < this.#limits.commitMax && !ids.has(waiting.move.id)) {
-        ids.add(waiting.move.id)
+      if (fits && group.length < this.#limits.commitMax && seen.add(waiting.move.id)) {
         group.push(waiting)
         births += spawned
       } else later.push(waiting)

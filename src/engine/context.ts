@@ -72,6 +72,10 @@ export class ProcessorContext implements Context {
     return this.#running.signal
   }
 
+  get aborted(): boolean {
+    return this.#running.aborted
+  }
+
   get log(): Logger {
     const { id, machine } = this.#running.entity
     this.#log ??= this.#services.log.child({
@@ -93,7 +97,7 @@ export class ProcessorContext implements Context {
   }
 
   get cursor(): unknown {
-    return this.#out().cursor
+    return this.#fanOut || this.#running.entity.checkpoint ? this.#out().cursor : null
   }
 
   #out(): FanOut {
@@ -282,7 +286,7 @@ export class ProcessorContext implements Context {
   }
 
   /** The hops so far are about to be written: what the processors behind them have spawned goes with them. */
-  settling(): { children: readonly ChildBirth[]; staging: 'none' | 'publish'; spawned: number } {
+  settling(): Spawned {
     const { buffer, kept, keptSpawned, isKeptStaged } = this.#out()
     return { children: buffer.slice(0, kept), staging: isKeptStaged ? 'publish' : 'none', spawned: keptSpawned }
   }
@@ -305,13 +309,28 @@ export class ProcessorContext implements Context {
   }
 
   /** What the commit of a finished run takes along. */
-  result(): { children: readonly ChildBirth[]; staging: 'none' | 'publish'; spawned: number } {
+  result(): Spawned {
     // The run has ended: what it has not said by now would be said of the next state.
     this.#progress = null
+    if (!this.#fanOut && !mayHaveStaged(this.#running.entity)) return nothingSpawned(this.#running.entity)
     const { buffer, isStaged, spawned } = this.#out()
     return { children: buffer, staging: isStaged ? 'publish' : 'none', spawned }
   }
 }
+
+/** What a move takes along of its run's children. */
+export interface Spawned {
+  readonly children: readonly ChildBirth[]
+  readonly staging: 'none' | 'publish'
+  readonly spawned: number
+}
+
+/** Nothing new. Most have never spawned at all: these share one. */
+export function nothingSpawned({ spawned }: Entity): Spawned {
+  return spawned === 0 ? neverSpawned : { ...neverSpawned, spawned }
+}
+
+const neverSpawned: Spawned = { children: [], staging: 'none', spawned: 0 }
 
 /** What a run spawns, and how far it has come. */
 interface FanOut {
@@ -326,15 +345,20 @@ interface FanOut {
   cursor: unknown
 }
 
-function fanOutOf({ checkpoint, attempts, suspect, spawned }: Entity): FanOut {
+/** An earlier attempt may have staged children and died: what it left beyond this run's is dropped when published. */
+function mayHaveStaged({ checkpoint, attempts, suspect }: Entity): boolean {
+  return checkpoint !== null || attempts > 1 || suspect > 0
+}
+
+function fanOutOf(entity: Entity): FanOut {
+  const { checkpoint, spawned } = entity
   return {
     buffer: [],
     spawned: checkpoint?.spawned ?? spawned,
     kept: 0,
     keptSpawned: spawned,
     isKeptStaged: false,
-    // An earlier attempt may have staged children and died: what it left beyond this run's is dropped when published.
-    isStaged: checkpoint !== null || attempts > 1 || suspect > 0,
+    isStaged: mayHaveStaged(entity),
     cursor: checkpoint?.cursor ? JSON.parse(checkpoint.cursor) : null,
   }
 }

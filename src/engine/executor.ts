@@ -11,7 +11,7 @@ import { type Move, nobody, type Verdict } from '../store.ts'
 import { type Edge, processorsOf } from '../transition.ts'
 import { unstated } from './actions.ts'
 import { childrenOf } from './births.ts'
-import { ProcessorContext } from './context.ts'
+import { nothingSpawned, ProcessorContext } from './context.ts'
 import { decideSafely } from './deciding.ts'
 import { afterMove, asideOf, followUp, moveOf, withClaimHops } from './moves.ts'
 import { occurrenceOf, outcomeOf, runInOrder, spent } from './outcomes.ts'
@@ -130,11 +130,14 @@ export class Executor {
   }
 
   contextOf(work: Work, path: Path, edge: Edge, lanes: readonly Lane[] = noLanes): ProcessorContext {
-    const { running, attempts } = work
-    const settle = () => this.#settle(work)
-    if (work.context) work.context.turn(path, edge, attempts, lanes)
-    else work.context = new ProcessorContext(this.#services, running, path, edge, attempts, lanes, settle)
+    if (work.context) work.context.turn(path, edge, work.attempts, lanes)
+    else work.context = this.#newContext(work, path, edge, lanes)
     return work.context
+  }
+
+  #newContext(work: Work, path: Path, edge: Edge, lanes: readonly Lane[]): ProcessorContext {
+    const settle = () => this.#settle(work)
+    return new ProcessorContext(this.#services, work.running, path, edge, work.attempts, lanes, settle)
   }
 
   /** Writes the hops taken in memory and keeps the lease: what a processor makes durable must not be ahead of its state. */
@@ -183,13 +186,13 @@ export class Executor {
     const next = this.#next(work, decision)
     const going = next ? withClaimHops(work.running.run.implementation.machine, decision) : decision
     const attempt = this.tryMove(work, going, { keep: next !== null, context, holds: noHolds })
-    if ('failure' in attempt) {
+    if (typeof attempt === 'string') {
       if (next) this.#worker.unreserve(next)
-      return this.fail(work, attempt.failure)
+      return this.fail(work, attempt)
     }
-    return this.#services.completer.commit(attempt.move).then((verdict) => {
+    return this.#services.completer.commit(attempt).then((verdict) => {
       if (next && verdict.kind !== 'saved') this.#worker.unreserve(next)
-      return this.after(work, decision, context, attempt.move, verdict, next)
+      return this.after(work, decision, context, attempt, verdict, next)
     })
   }
 
@@ -289,11 +292,11 @@ export class Executor {
       context: again === decision ? context : null,
       holds: known,
     })
-    if ('failure' in attempt) return this.fail(work, attempt.failure)
-    const verdict = await this.#services.completer.commit(attempt.move)
+    if (typeof attempt === 'string') return this.fail(work, attempt)
+    const verdict = await this.#services.completer.commit(attempt)
     // Another hold in this very moment: known holds only grow, so this ends.
     if (verdict.kind === 'held') return this.#held(work, decision, context, [...holds, ...verdict.holds])
-    return this.after(work, again, context, attempt.move, verdict, null)
+    return this.after(work, again, context, attempt, verdict, null)
   }
 
   /** Another `done` edge of the claimed state, chosen now that the hold is known. Null: the same edge. */
@@ -334,27 +337,28 @@ export class Executor {
     const first = this.tryMove(work, failure, parts)
     // Even what its failing would write cannot be kept: then it fails with what it had. Nothing stays where it is because of that.
     const attempt =
-      'failure' in first ? this.tryMove(work, { ...failure, data: undefined, change: noChange }, parts) : first
-    if ('failure' in attempt) {
-      this.#services.log.error({ entity: running.entity.id, machine: implementation.machine.name }, attempt.failure)
+      typeof first === 'string' ? this.tryMove(work, { ...failure, data: undefined, change: noChange }, parts) : first
+    if (typeof attempt === 'string') {
+      this.#services.log.error({ entity: running.entity.id, machine: implementation.machine.name }, attempt)
       return null
     }
-    return this.#commitLast(attempt.move, () => tell(this.#services.log, running.entity, failure))
+    return this.#commitLast(attempt, () => tell(this.#services.log, running.entity, failure))
   }
 
-  tryMove(work: Work, decision: Decision, options: MoveParts): { move: Move } | { failure: string } {
+  /** A text says why what it did cannot be kept. */
+  tryMove(work: Work, decision: Decision, options: MoveParts): Move | string {
     try {
-      return { move: this.#move(work, decision, options) }
+      return this.#move(work, decision, options)
     } catch (error) {
       if (!isSluiceError(error)) throw error
-      return { failure: messageOf(error) }
+      return messageOf(error)
     }
   }
 
   #move(work: Work, decision: Decision, { keep, context, holds, settling }: MoveParts): Move {
     const { registry, limits, store } = this.#services
     const { entity, run } = work.running
-    const spawned = settling?.settling() ?? context?.result() ?? { ...nothingSpawned, spawned: entity.spawned }
+    const spawned = settling?.settling() ?? context?.result() ?? nothingSpawned(entity)
     const children =
       decision.change.spawn.length === 0
         ? spawned.children
@@ -376,7 +380,7 @@ export class Executor {
         read: request?.read ?? null,
         holds,
         wrote: work.running.wrote,
-        ...(decision.request ? { request: followUp(decision.request) } : {}),
+        request: decision.request ? followUp(decision.request) : undefined,
         actor: request
           ? { actor: request.actor, role: request.role, reason: request.reason, requestId: request.requestId }
           : nobody,
@@ -442,4 +446,3 @@ function isLimited(policy: Policy): boolean {
 
 const noLanes: readonly never[] = []
 const noHolds: readonly never[] = []
-const nothingSpawned = { children: [], staging: 'none', spawned: 0 } as const

@@ -41,16 +41,17 @@ export class GroupExecutor {
   async #round(works: readonly Work[], ends: End[], faults: unknown[]): Promise<Work[]> {
     const goingOn: Work[] = []
     const facts = this.#executor.facts(null)
-    const byEdge = Map.groupBy(works, (work) => this.#executor.pathOf(work, facts).choose())
+    const byEdge = groupByEdge(works, (work) => this.#executor.pathOf(work, facts).choose())
     // All edges at once: the time of those that take the second one runs while the first one's processor does.
-    const runs = [...byEdge].map(async ([edge, some]) => {
+    const runs = byEdge.map(async ([edge, some]) => {
       if (!edge) {
         for (const work of some) ends.push({ work, decision: this.#executor.pathOf(work).idle() })
         return
       }
       const occurrences = await this.#run(some, edge)
       const shared = this.#executor.facts(null)
-      some.forEach((work, position) => {
+      for (let position = 0; position < some.length; position += 1) {
+        const work = some[position] as Work
         const path = this.#executor.pathOf(work)
         const occurrence = occurrences[position] as Occurrence
         // A retry has facts of its own: what failed together is not to be tried again together.
@@ -62,7 +63,7 @@ export class GroupExecutor {
         } catch (fault) {
           faults.push(fault)
         }
-      })
+      }
     })
     await Promise.all(runs)
     return goingOn
@@ -75,9 +76,15 @@ export class GroupExecutor {
       const done: Occurrence = { cause: 'done', edge }
       return works.map(() => done)
     }
-    const spent = works.map((work) => this.#executor.spentOn(work, this.#executor.pathOf(work), edge))
-    const able = works.filter((_, position) => !spent[position])
-    const contexts = able.map((work) => this.#executor.contextOf(work, this.#executor.pathOf(work), edge))
+    const spent = new Map<number, Occurrence>()
+    const contexts: ProcessorContext[] = []
+    for (let position = 0; position < works.length; position += 1) {
+      const work = works[position] as Work
+      const path = this.#executor.pathOf(work)
+      const over = this.#executor.spentOn(work, path, edge)
+      if (over) spent.set(position, over)
+      else contexts.push(this.#executor.contextOf(work, path, edge))
+    }
     const many = edge.then ? null : groupProcessorOf(processor)
     const one = (context: ProcessorContext) =>
       edge.then
@@ -85,9 +92,9 @@ export class GroupExecutor {
         : outcomeOf(processor, context)
     const outcomes = many && contexts.length > 1 ? await runMany(many, contexts, one) : await all(contexts.map(one))
     const occurrences = outcomes.map((outcome) => occurrenceOf(edge, outcome))
-    if (able.length === works.length) return occurrences
+    if (spent.size === 0) return occurrences
     let next = 0
-    return spent.map((over) => over ?? (occurrences[next++] as Occurrence))
+    return works.map((_, position) => spent.get(position) ?? (occurrences[next++] as Occurrence))
   }
 
   async #commit(ends: readonly End[], faults: unknown[]): Promise<void> {
@@ -99,10 +106,10 @@ export class GroupExecutor {
         context: end.work.context,
         holds: [],
       })
-      if ('failure' in attempt) {
-        await this.#executor.fail(end.work, attempt.failure).catch((fault) => void faults.push(fault))
+      if (typeof attempt === 'string') {
+        await this.#executor.fail(end.work, attempt).catch((fault) => void faults.push(fault))
       } else {
-        moves.push(attempt.move)
+        moves.push(attempt)
         moved.push(end)
       }
     }
@@ -114,6 +121,18 @@ export class GroupExecutor {
       else await this.#executor.after(work, decision, work.context, moves[position] as Move, verdict, null)
     }
   }
+}
+
+/** Usually all of them take the same edge: then none is copied. */
+function groupByEdge(
+  works: readonly Work[],
+  choose: (work: Work) => Edge | null,
+): readonly (readonly [Edge | null, readonly Work[]])[] {
+  const edges = works.map(choose)
+  const [first = null] = edges
+  if (edges.every((edge) => edge === first)) return [[first, works]]
+  let position = 0
+  return [...Map.groupBy(works, () => edges[position++] ?? null)]
 }
 
 /** Where one entity's cascade ended. */

@@ -20,7 +20,7 @@ export interface MoveOptions {
   /** Holds that the decision knew; none by default. Null: a person or the engine moves it whatever is held. */
   readonly holds?: readonly number[] | null
   readonly actor?: Actor
-  readonly request?: Request | null
+  readonly request?: Request | null | undefined
   /** The run has written checkpoints or progress. */
   readonly wrote?: boolean
 }

@@ -1,7 +1,7 @@
 import type { Occurrence } from '../decide.ts'
 import { messageOf } from '../errors.ts'
 import type { Context, GroupProcessor, Implementation, Processor } from '../implementation.ts'
-import type { Outcome } from '../outcome.ts'
+import { type Outcome, plainDone } from '../outcome.ts'
 import type { Edge } from '../transition.ts'
 import type { ProcessorContext } from './context.ts'
 
@@ -41,7 +41,9 @@ export async function outcomesOf(
     const outcomes = await processor(contexts)
     if (!Array.isArray(outcomes) || outcomes.length !== contexts.length) return null
     // Holes too: whoever fills a list by position leaves them where there is nothing to say.
-    return Array.from(outcomes, (outcome) => outcome ?? plainDone)
+    const all: Outcome[] = new Array(outcomes.length)
+    for (let position = 0; position < all.length; position += 1) all[position] = outcomes[position] ?? plainDone
+    return all
   } catch {
     return null
   }
@@ -63,8 +65,6 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 }
 
-const plainDone: Done = { kind: 'done' }
-
 /** A poll that asks again at once would keep the store busy for nothing. */
 const pollMsMin = 10
 
@@ -72,7 +72,10 @@ const pollMsMin = 10
 export function occurrenceOf(edge: Edge, outcome: Outcome): Occurrence {
   switch (outcome.kind) {
     case 'done':
-      return { cause: 'done', edge, data: outcome.data, ...(outcome.sums ? { sums: outcome.sums } : {}) }
+      // Told apart so that neither is copied: this is asked for every run.
+      return outcome.sums
+        ? { cause: 'done', edge, data: outcome.data, sums: outcome.sums }
+        : { cause: 'done', edge, data: outcome.data }
     case 'retry':
       return {
         cause: 'retry',

@@ -138,7 +138,7 @@ export class ChunkSink implements Sink {
 
   #check(): void {
     if (this.#fault) throw this.#fault
-    if (this.#context.signal.aborted) {
+    if (this.#context.aborted) {
       throw new SluiceError(
         'lease_lost',
         `Step ${this.#step.step.id} was told to end: what it gives out now is dropped.`,

@@ -120,15 +120,9 @@ function itemsOf(group: Elements, batchId: number, { file }: BatchData, now: num
   for (let position = 0; position < offsets.length; position += 1) {
     const itemIndex = first + position
     const hnId = hnIds[position]!
-    const data: ItemData = {
-      batchId,
-      sourceType: 'BULK_UPLOAD',
-      itemIndex,
-      file,
-      offset: offsets[position]!,
-      length: lengths[position]!,
-      ...(Number.isNaN(hnId) ? {} : { hnId }),
-    }
+    const place = { batchId, sourceType: 'BULK_UPLOAD', itemIndex, file } as const
+    const [offset, length] = [offsets[position]!, lengths[position]!]
+    const data: ItemData = Number.isNaN(hnId) ? { ...place, offset, length } : { ...place, offset, length, hnId }
     children[position] = { machine: uploadItem.name, ordinal: itemIndex, data }
   }
   for (const { position, reason, message } of group.faults) {

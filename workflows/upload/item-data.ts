@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import type { Schema } from 'sluice'
 import type { ItemType } from './hn-item.ts'
 
 /**
@@ -32,7 +32,15 @@ export interface ItemData {
 }
 
 /** Checked by hand: a million items are checked twice each, and only this family writes them. */
-export const itemData = z.custom<ItemData>((value) => {
+export const itemData: Schema<ItemData> = {
+  safeParse: (value) => (isItem(value) ? { success: true, data: value } : refused),
+}
+
+const expected =
+  'expected an item of an upload batch: sourceType BULK_UPLOAD, batchId, itemIndex, file, offset and length'
+const refused = { success: false, error: { issues: [{ path: [], message: expected }] } } as const
+
+function isItem(value: unknown): value is ItemData {
   if (typeof value !== 'object' || value === null) return false
   const { batchId, itemIndex, file, offset, length, sourceType } = value as Record<string, unknown>
   return (
@@ -43,4 +51,4 @@ export const itemData = z.custom<ItemData>((value) => {
     typeof offset === 'number' &&
     typeof length === 'number'
   )
-}, 'expected an item of an upload batch: sourceType BULK_UPLOAD, batchId, itemIndex, file, offset and length')
+}

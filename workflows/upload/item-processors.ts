@@ -10,7 +10,7 @@ import {
 } from 'sluice'
 import type { Desk } from './desk/desk.ts'
 import { type LoadedGroup, type VerdictGroup, verdicts } from './desk/wire.ts'
-import { itemTypes } from './hn-item.ts'
+import { type ItemType, itemTypes } from './hn-item.ts'
 import type { ItemData } from './item-data.ts'
 
 type ItemProcessor = Processor<ItemData>
@@ -100,6 +100,9 @@ class Found {
   }
 }
 
+/** While it is put together: copied piece by piece, a million items would be copied many times over. */
+type Open<T> = { -readonly [K in keyof T]: T[K] }
+
 const mergedOne = { merged: 1 } as const
 
 function ingested(
@@ -115,10 +118,12 @@ function ingested(
     const { reason, message } = remark.fault
     return fail(reason, message, { ...data, ...known, errorType: 'VALIDATION' } satisfies ItemData)
   }
-  const type = itemTypes[types[position] as number]
+  const type = itemTypes[types[position] as number] as ItemType
   const parent = parents[position] as number
-  const item = { ...data, hnId, type, ingestedAt: now(), ...(Number.isNaN(parent) ? {} : { parent }) } as ItemData
-  return done(remark?.warnings ? { ...item, warnings: remark.warnings } : item)
+  const item: Open<ItemData> = { ...data, hnId, type, ingestedAt: now() }
+  if (!Number.isNaN(parent)) item.parent = parent
+  if (remark?.warnings) item.warnings = remark.warnings
+  return done(item)
 }
 
 function duplicateOf({ codes, of }: VerdictGroup, position: number): number | null {
@@ -153,20 +158,12 @@ export const itemAssigns = {
   // Whether its parent is known is left to the catalogue above all: there the answer is that of the day on which it is asked.
   keepOrigin: ({ data }) => {
     const { batchId, sourceType, itemIndex, file, offset, length, hnId, merged, warnings, retryCount } = data
-    return {
-      data: {
-        batchId,
-        sourceType,
-        itemIndex,
-        file,
-        offset,
-        length,
-        ...(hnId === undefined ? {} : { hnId }),
-        ...(merged ? { merged } : {}),
-        ...(warnings ? { warnings } : {}),
-        ...(retryCount ? { retryCount } : {}),
-      },
-    }
+    const origin: Open<ItemData> = { batchId, sourceType, itemIndex, file, offset, length }
+    if (hnId !== undefined) origin.hnId = hnId
+    if (merged) origin.merged = merged
+    if (warnings) origin.warnings = warnings
+    if (retryCount) origin.retryCount = retryCount
+    return { data: origin }
   },
 
   HNItemRetryProcessor: ({ data }, { now }) => {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { SluiceError } from '../../errors.ts'
-import type { Machine } from '../../machine.ts'
+import type { Machine, Schema } from '../../machine.ts'
 import { type MachineAnswer, machineAnswer } from '../answer-schemas.ts'
 import { nameText, wholeNumber } from '../asked-schemas.ts'
 import type { Context } from '../context.ts'
@@ -33,5 +33,10 @@ export function machineRoutes({ control }: Context): readonly Route[] {
 }
 
 function shownMachine({ schema, names: _names, ...machine }: Machine): MachineAnswer {
-  return { ...machine, data: schema === null ? null : jsonSchemaOf(schema, 'input') }
+  return { ...machine, data: schema === null ? null : isZod(schema) ? jsonSchemaOf(schema, 'input') : {} }
+}
+
+/** Only Zod can say what it expects; of any other check nothing is known but that there is one. */
+function isZod(schema: Schema<unknown>): schema is z.ZodType {
+  return '_zod' in schema
 }

@@ -1,6 +1,7 @@
 import type { EntityId } from '../../entity.ts'
 import { SluiceError } from '../../errors.ts'
 import { refusalOfMove } from '../../refusal.ts'
+import { SeenIds } from '../../seen-ids.ts'
 import type { Move, Verdict } from '../../store.ts'
 import { Alike, isPlainMove } from './alike.ts'
 import { isRefusedFault } from './fault.ts'
@@ -44,12 +45,12 @@ function once(ledger: Ledger, operation: string, now: number, act: () => readonl
 
 function commitAll(ledger: Ledger, moves: readonly Move[], now: number): readonly Verdict[] {
   const alike = new Alike(ledger, moves, now)
-  const uniform = takeUniform(ledger, moves, alike, now)
-  if (uniform.size === moves.length) return moves.map(() => saved)
-  const rows = rowsFor(ledger, uniform.size === 0 ? moves : moves.filter((move) => !uniform.has(move)), now)
-  const seen = new Set<EntityId>()
-  const verdicts = moves.map((move): Verdict => {
-    if (uniform.has(move)) {
+  const taken = takeUniform(ledger, moves, alike, now)
+  if (taken === moves.length) return moves.map(() => saved)
+  const rows = rowsFor(ledger, taken === 0 ? moves : moves.slice(taken), now)
+  const seen = new SeenIds()
+  const verdicts = moves.map((move, position): Verdict => {
+    if (position < taken) {
       seen.add(move.id)
       return saved
     }
@@ -70,7 +71,7 @@ function commitAll(ledger: Ledger, moves: readonly Move[], now: number): readonl
 }
 
 function commitEach(ledger: Ledger, moves: readonly Move[], now: number, message: string): readonly Verdict[] {
-  const seen = new Set<EntityId>()
+  const seen = new SeenIds()
   return moves.map((move) =>
     ledger.carefully(
       (): Verdict => {
@@ -86,12 +87,11 @@ function commitEach(ledger: Ledger, moves: readonly Move[], now: number, message
   )
 }
 
-function refusalOf(ledger: Ledger, move: Move, seen: Set<EntityId>): Verdict | null {
-  if (seen.has(move.id)) {
+function refusalOf(ledger: Ledger, move: Move, seen: SeenIds): Verdict | null {
+  if (!seen.add(move.id)) {
     const message = `Entity ${move.id} stands twice in this commit: the second move cannot have proof of the first. Send it in another commit.`
     return { kind: 'refused', message }
   }
-  seen.add(move.id)
   const message = refusalOfMove(move, ledger.limits)
   return message === null ? null : { kind: 'refused', message }
 }

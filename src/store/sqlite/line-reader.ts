@@ -75,14 +75,20 @@ export class MergedLines<Tag> {
     }
   }
 
-  next(): { readonly row: EntityRow; readonly line: Line; readonly tag: Tag } | null {
+  /** The next row of all of them; `reader` gave it. */
+  next(): EntityRow | null {
     this.#settle()
     const reader = this.#readers[0]
     const row = reader?.head()
     if (!reader || !row) return null
     reader.step()
     this.#stepped = reader
-    return { row, line: reader.line, tag: reader.tag }
+    return row
+  }
+
+  /** Whoever gave the last row. */
+  get reader(): LineReader<Tag> {
+    return this.#stepped!
   }
 
   /** Whoever gave the last row is put back by its next one; only now, for reading on may not be needed. */

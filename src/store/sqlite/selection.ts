@@ -82,8 +82,8 @@ export class Selection {
     const taken = new Map<Served, number>()
     const isPurging = this.#ledger.purging().size > 0
     let bytes = 0
-    for (let next = merged.next(); next; next = merged.next()) {
-      const { row, line, tag } = next
+    for (let row = merged.next(); row; row = merged.next()) {
+      const { line, tag } = merged.reader
       const { run } = tag
       if (this.#asides.has(row.id) || but?.has(row.id)) continue
       if (isPurging && this.#ledger.isPurging(row.id, row.lane)) continue

@@ -1,4 +1,5 @@
 import { refusalOfMove } from '../../refusal.ts'
+import { SeenIds } from '../../seen-ids.ts'
 import type { Move } from '../../store.ts'
 import { isSamePath } from '../../transition.ts'
 import { type Alike, isPlainMove, isPlainRow } from './alike.ts'
@@ -12,10 +13,10 @@ const uniformMin = 4
 
 /**
  * Moves of a commit that are the same but for their ids and data, from rows that are the same but for theirs, are proven by counting: if as many
- * rows as moves stand exactly as the first one does, what holds for the first holds for all. Returns the moves that were taken; those
- * that are left are judged one by one.
+ * rows as moves stand exactly as the first one does, what holds for the first holds for all. Returns how many were taken, from the
+ * beginning on; those that are left are judged one by one.
  */
-export function takeUniform(ledger: Ledger, moves: readonly Move[], alike: Alike, now: number): ReadonlySet<Move> {
+export function takeUniform(ledger: Ledger, moves: readonly Move[], alike: Alike, now: number): number {
   const first = moves[0]
   if (
     !first ||
@@ -25,19 +26,19 @@ export function takeUniform(ledger: Ledger, moves: readonly Move[], alike: Alike
     ledger.holds.standing(now).length > 0 ||
     ledger.purging().size > 0
   )
-    return none
+    return 0
   // Only from the beginning on: the feed tells of moves in the order in which they were asked for.
   const other = moves.findIndex((move) => !isUniform(move) || !isSameMove(first, move))
   const like = other < 0 ? moves : moves.slice(0, other)
   // What was said of the first holds for all of them but for their data.
-  if (like.some((move) => move.data !== null && refusalOfMove(move, ledger.limits) !== null)) return none
+  if (like.some((move) => move.data !== null && refusalOfMove(move, ledger.limits) !== null)) return 0
   const ids = like.map((move) => move.id)
   // Who stands twice in a commit is refused the second time: that is judged in order.
-  if (like.length < uniformMin || new Set(moves.map((move) => move.id)).size < moves.length) return none
+  if (like.length < uniformMin || !areDifferent(moves)) return 0
   const { database } = ledger
   const values = database.get(`${selectPlainRows} WHERE id = ?`, first.id)
   const row = values ? plainRowOf(values) : null
-  if (!row || !isPlainRow(row) || judge(ledger, row, first, now) !== saved) return none
+  if (!row || !isPlainRow(row) || judge(ledger, row, first, now) !== saved) return 0
   const { where, values: named } = idSet(ids, 10)
   const alikeRows = database.number(
     `SELECT count(*) FROM entity WHERE line = ?1 AND machine = ?2 AND state = ?3 AND seq = ?4 AND epoch = ?5 AND settled = ?6 AND lane = ?7
@@ -53,12 +54,15 @@ export function takeUniform(ledger: Ledger, moves: readonly Move[], alike: Alike
     row.wait,
     ...named,
   )
-  if (alikeRows !== ids.length) return none
+  if (alikeRows !== ids.length) return 0
   alike.addAll(row, first, like)
-  return new Set(like)
+  return like.length
 }
 
-const none: ReadonlySet<Move> = new Set()
+function areDifferent(moves: readonly Move[]): boolean {
+  const seen = new SeenIds()
+  return moves.every(({ id }) => seen.add(id))
+}
 
 /** What a worker's `done` usually is: nothing but state, wait and proof, and perhaps data. */
 function isUniform(move: Move): boolean {

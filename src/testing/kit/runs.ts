@@ -120,7 +120,7 @@ export class Runs {
       this.#witness({ process, name: `before ${what}`, matters: true, processor: { name, when: 'before' } })
       await process.goesOn()
       const isAborted = () => context.signal.aborted
-      const deadline = this.#clock.now() + policyFor(bound, name, () => context.entity).timeoutMs
+      const deadline = this.#clock.now() + policyFor(bound, name, { view: context.entity }).timeoutMs
       const run: Run = { machine, entity: id, generation, processor: name, process, isAborted, deadline, sleeping: 0 }
       this.#running.add(run)
       try {
