@@ -5,16 +5,17 @@ import type { Hold } from '../hold.ts'
 import { type Facts, type Processor, processorOf } from '../implementation.ts'
 import type { Lane } from '../lane.ts'
 import { claimPlan, type Machine, policyOf } from '../machine.ts'
+import type { Outcome } from '../outcome.ts'
 import { type Decision, noChange, Path } from '../path.ts'
 import type { Policy } from '../policy.ts'
 import { type Move, nobody, type Verdict } from '../store.ts'
-import { type Edge, processorsOf } from '../transition.ts'
+import type { Edge } from '../transition.ts'
 import { unstated } from './actions.ts'
 import { childrenOf } from './births.ts'
 import { nothingSpawned, ProcessorContext } from './context.ts'
 import { decideSafely } from './deciding.ts'
 import { afterMove, asideOf, followUp, moveOf, withClaimHops } from './moves.ts'
-import { occurrenceOf, outcomeOf, runInOrder, spent } from './outcomes.ts'
+import { occurrenceOf, runEdge, spent } from './outcomes.ts'
 import type { Run } from './registry.ts'
 import type { Running } from './running.ts'
 import type { Services } from './services.ts'
@@ -33,18 +34,25 @@ export class Executor {
     this.#worker = worker
   }
 
+  /** Never rejects: what breaks is the worker's to deal with. */
   async execute(running: Running): Promise<void> {
-    let work: Work | null = this.begin(running)
-    while (work && !running.dropped) {
-      // Only what takes time is awaited: a hundred thousand runs a second leave no promise behind that they do not need.
-      const next: Progress = this.#step(work)
-      work = next instanceof Promise ? await next : next
+    try {
+      let work: Work | null = this.begin(running)
+      while (work && !running.dropped) {
+        // Only what takes time is awaited: a hundred thousand runs a second leave no promise behind that they do not need.
+        const run: Conclusion | Promise<Outcome> = this.#run(work)
+        const conclusion: Conclusion = run instanceof Promise ? this.#concludeLate(work, await run) : run
+        if (conclusion === 'over') break
+        if (conclusion !== 'goes on') work = await this.#finish(work, conclusion)
+      }
+    } catch (error) {
+      return this.#worker.broke([running], error)
     }
-    if (running.dropped) this.#worker.doubt()
+    this.#worker.ended(running)
   }
 
   begin(running: Running): Work {
-    return { running, path: null, attempts: running.entity.attempts, context: null }
+    return { running, path: null, edge: null, attempts: running.entity.attempts, context: null }
   }
 
   /** Made when first needed: parsed data and facts belong to a run, not to a lease that was just kept. */
@@ -55,26 +63,6 @@ export class Executor {
     const data: unknown = JSON.parse(entity.data)
     work.path = new Path(run.implementation, entity, data, facts ?? this.facts(entity.request), hopsMax)
     return work.path
-  }
-
-  /** One processor and what follows from it. Null: the lease is over. */
-  #step(work: Work): Progress {
-    const path = this.pathOf(work)
-    const edge = path.choose()
-    if (!edge) return this.#finish(work, path.idle(), null)
-    const occurrence = this.#run(work, path, edge)
-    if (!(occurrence instanceof Promise)) return this.#go(work, this.conclude(work, path, occurrence))
-    return occurrence.then((late) => {
-      // A checkpoint may have begun a new path meanwhile.
-      const current = work.path ?? path
-      current.facts = this.facts(current.request)
-      return this.#go(work, this.conclude(work, current, late))
-    })
-  }
-
-  #go(work: Work, conclusion: Conclusion): Progress {
-    if (conclusion === 'over') return null
-    return conclusion === 'goes on' ? work : this.#finish(work, conclusion, work.context)
   }
 
   /** What is to be done about a run that has ended. Work that was not accepted leaves nothing that it spawned. */
@@ -94,17 +82,34 @@ export class Executor {
     return 'goes on'
   }
 
-  #run(work: Work, path: Path, edge: Edge): Occurrence | Promise<Occurrence> {
-    const { running } = work
-    const processor = processorOf(running.run.implementation, edge)
+  /** One processor and what follows from it; or its outcome, if that takes time. */
+  #run(work: Work): Conclusion | Promise<Outcome> {
+    const path = this.pathOf(work)
+    const edge = path.choose()
+    work.edge = edge
+    if (!edge) return path.idle()
+    const { implementation } = work.running.run
+    const processor = processorOf(implementation, edge)
     // Nothing runs, so nothing can go wrong: attempts that accidents have spent do not matter, and there may be no edge to fail by.
-    if (!processor) return { cause: 'done', edge }
+    if (!processor) return this.conclude(work, path, { cause: 'done', edge })
     const over = this.spentOn(work, path, edge)
-    if (over) return over
-    if (edge.on !== 'children') return this.#process(work, path, edge, processor, noLanes)
-    return this.#services.store
-      .lanes([running.entity.id])
-      .then((lanes) => this.#process(work, path, edge, processor, lanes))
+    if (over) return this.conclude(work, path, over)
+    if (edge.on === 'children') return this.#runOverChildren(work, path, edge, processor)
+    const outcome = runEdge(implementation, edge, processor, this.contextOf(work, path, edge))
+    return outcome instanceof Promise ? outcome : this.conclude(work, path, occurrenceOf(edge, outcome))
+  }
+
+  async #runOverChildren(work: Work, path: Path, edge: Edge, processor: Processor): Promise<Outcome> {
+    const { entity, run } = work.running
+    const lanes = await this.#services.store.lanes([entity.id])
+    return runEdge(run.implementation, edge, processor, this.contextOf(work, path, edge, lanes))
+  }
+
+  #concludeLate(work: Work, outcome: Outcome): Conclusion {
+    // A checkpoint may have begun a new path meanwhile.
+    const path = this.pathOf(work)
+    path.facts = this.facts(path.request)
+    return this.conclude(work, path, occurrenceOf(work.edge as Edge, outcome))
   }
 
   /** All its attempts have been used up by accidents: it does not run again. */
@@ -113,20 +118,6 @@ export class Executor {
     // The worker began it by what the machine says; its own time may be another.
     if (timeoutMs !== work.running.timeoutMs) work.running.limit(timeoutMs)
     return work.attempts > attemptsMax ? spent(path.entity.error, attemptsMax) : null
-  }
-
-  #process(
-    work: Work,
-    path: Path,
-    edge: Edge,
-    processor: Processor,
-    lanes: readonly Lane[],
-  ): Occurrence | Promise<Occurrence> {
-    const context = this.contextOf(work, path, edge, lanes)
-    const outcome = edge.then
-      ? runInOrder(work.running.run.implementation, processorsOf(edge), context)
-      : outcomeOf(processor, context)
-    return outcome instanceof Promise ? outcome.then((late) => occurrenceOf(edge, late)) : occurrenceOf(edge, outcome)
   }
 
   contextOf(work: Work, path: Path, edge: Edge, lanes: readonly Lane[] = noLanes): ProcessorContext {
@@ -181,7 +172,9 @@ export class Executor {
     }
   }
 
-  #finish(work: Work, decision: Decision, context: ProcessorContext | null): Progress {
+  /** Where it goes on. Null: the lease is over. */
+  #finish(work: Work, decision: Decision): Promise<Work | null> {
+    const { context } = work
     this.#worker.returned(work.running)
     const next = this.#next(work, decision)
     const going = next ? withClaimHops(work.running.run.implementation.machine, decision) : decision
@@ -204,7 +197,7 @@ export class Executor {
     move: Move,
     verdict: Verdict,
     next: Run | null,
-  ): Progress {
+  ): Work | null | Promise<Work | null> {
     const { running } = work
     switch (verdict.kind) {
       case 'saved':
@@ -415,19 +408,22 @@ export interface ExecutorWorker {
   returned(running: Running): void
   /** A run ended and was not saved: the store may still keep its lease for this worker. */
   doubt(): void
+  /** Its lease is over. */
+  ended(running: Running): void
+  /** The executor turns every failure into an outcome; what still throws is a fault of ours. */
+  broke(group: readonly Running[], error: unknown): Promise<void>
 }
 
 /** What to do with it now, unless its run is over or an inline edge's processor comes next. */
 export type Conclusion = Decision | 'goes on' | 'over'
-
-/** Where a run goes on, at once or later. Null: the lease is over. */
-type Progress = Work | null | Promise<Work | null>
 
 /** One claimed entity on its way through states. */
 export interface Work {
   readonly running: Running
   /** As decided so far; `running.entity` is as stored. */
   path: Path | null
+  /** Whose processor runs. */
+  edge: Edge | null
   attempts: number
   context: ProcessorContext | null
 }

@@ -6,7 +6,7 @@ import type { Move, Verdict } from '../store.ts'
 import type { Edge } from '../transition.ts'
 import type { ProcessorContext } from './context.ts'
 import type { Executor, Work } from './executor.ts'
-import { occurrenceOf, outcomeOf, outcomesOf, runInOrder } from './outcomes.ts'
+import { occurrenceOf, outcomesOf, runEdge } from './outcomes.ts'
 import type { Running } from './running.ts'
 import type { Services } from './services.ts'
 import { tell } from './telling.ts'
@@ -86,10 +86,7 @@ export class GroupExecutor {
       else contexts.push(this.#executor.contextOf(work, path, edge))
     }
     const many = edge.then ? null : groupProcessorOf(processor)
-    const one = (context: ProcessorContext) =>
-      edge.then
-        ? runInOrder(implementation, [edge.processor as string, ...edge.then], context)
-        : outcomeOf(processor, context)
+    const one = (context: ProcessorContext) => runEdge(implementation, edge, processor, context)
     const outcomes = many && contexts.length > 1 ? await runMany(many, contexts, one) : await all(contexts.map(one))
     const occurrences = outcomes.map((outcome) => occurrenceOf(edge, outcome))
     if (spent.size === 0) return occurrences

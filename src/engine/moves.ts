@@ -43,7 +43,6 @@ export function moveOf(
   // What belongs to a state ends with it. Hop-less changes raise neither number, so whoever moves an entity from outside may have read
   // it before they were made, and a run may still be writing them: then they are cleared whether they were seen or not.
   const clears = moved && (options.by === 'outside' || options.wrote === true)
-  const ends = (field: unknown): boolean => clears || (moved && field !== null)
   return {
     id: entity.id,
     epoch: entity.epoch,
@@ -65,12 +64,14 @@ export function moveOf(
     attempts: decision.attempts,
     // Undefined leaves a field as it is. All moves have one shape: the engine makes a hundred thousand of them a second.
     // A request is answered by the move that its edge makes; a retry without an edge runs it again.
-    request: options.request !== undefined ? options.request : ends(entity.request) ? null : undefined,
+    request:
+      options.request !== undefined ? options.request : clears || (moved && entity.request !== null) ? null : undefined,
     checkpoint:
-      !keepsCursor(machine, entity, decision) && (ends(entity.checkpoint) || (moved && options.staging === 'publish'))
+      !keepsCursor(machine, entity, decision) &&
+      (clears || (moved && (entity.checkpoint !== null || options.staging === 'publish')))
         ? null
         : undefined,
-    progress: ends(entity.progress) ? null : undefined,
+    progress: clears || (moved && entity.progress !== null) ? null : undefined,
     reason: decision.reason === undefined ? undefined : cut(decision.reason, limits),
     sums: change.sums ? checkSums(change.sums) : undefined,
     error:

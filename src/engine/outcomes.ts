@@ -2,7 +2,7 @@ import type { Occurrence } from '../decide.ts'
 import { messageOf } from '../errors.ts'
 import type { Context, GroupProcessor, Implementation, Processor } from '../implementation.ts'
 import { type Outcome, plainDone } from '../outcome.ts'
-import type { Edge } from '../transition.ts'
+import { type Edge, processorsOf } from '../transition.ts'
 import type { ProcessorContext } from './context.ts'
 
 /** A throw is a retry. What a processor returns at once is not awaited. */
@@ -16,8 +16,18 @@ export function outcomeOf(processor: Processor, context: Context): Outcome | Pro
   }
 }
 
+/** All that the edge runs. */
+export function runEdge(
+  implementation: Implementation,
+  edge: Edge,
+  processor: Processor,
+  context: ProcessorContext,
+): Outcome | Promise<Outcome> {
+  return edge.then ? runInOrder(implementation, processorsOf(edge), context) : outcomeOf(processor, context)
+}
+
 /** Several processors of one edge: each sees the data that the one before has left. The first that is not done ends the run. */
-export async function runInOrder(
+async function runInOrder(
   { processors }: Implementation,
   names: readonly string[],
   context: ProcessorContext,

@@ -60,6 +60,8 @@ export class Worker {
       unreserve: (run) => this.#free(this.#slotsOf(run)),
       returned: (running) => this.#returned(running),
       doubt: () => this.#doubt(),
+      ended: (running) => this.#over(running),
+      broke: (group, error) => this.#broke(group, error),
     })
     services.completer.onRelief(() => {
       for (const slots of this.#slots.values()) this.#beginNext(slots)
@@ -289,7 +291,7 @@ export class Worker {
     running.begin(now, running.run.policy.timeoutMs)
     running.active = true
     slots.active += 1
-    void this.#execute([running], this.#executor.execute(running))
+    void this.#executor.execute(running)
   }
 
   #beginGroup(group: readonly Running[]): void {
@@ -302,28 +304,35 @@ export class Worker {
       running.active = true
       running.begin(now, running.run.policy.timeoutMs)
     }
-    void this.#execute(group, this.#groups.execute(group))
+    void this.#executeGroup(group)
   }
 
-  async #execute(group: readonly Running[], run: Promise<void>): Promise<void> {
+  async #executeGroup(group: readonly Running[]): Promise<void> {
     try {
-      await run
+      await this.#groups.execute(group)
     } catch (error) {
-      // This process has stopped, and given back what it held.
-      if (this.#state === 'ended') return
-      // The executor turns every failure into an outcome; what still throws is a fault of ours, and loses nothing: the lease ends.
-      const leases = group.filter((running) => !running.dropped).map((running) => running.entity)
-      this.#services.log.error({ entity: leases[0]?.id, error: messageOf(error) }, 'a run broke; its lease ends')
-      for (const running of group) running.dropped = true
-      // A rule that breaks each time would otherwise be claimed and given back as fast as the store can.
-      await sleep(this.#services.clock, this.#services.limits.pollMs)
-      const release = this.#services.store.release({ kind: 'timed_out', leases, error: messageOf(error) })
-      await release.catch(() => this.#doubt())
+      return this.#broke(group, error)
     }
-    for (const running of group) {
-      if (running.dropped) this.#doubt()
-      this.#ended(running)
-    }
+    for (const running of group) this.#over(running)
+  }
+
+  /** What a run threw is a fault of ours, and loses nothing: the lease ends. */
+  async #broke(group: readonly Running[], error: unknown): Promise<void> {
+    // This process has stopped, and given back what it held.
+    if (this.#state === 'ended') return
+    const leases = group.filter((running) => !running.dropped).map((running) => running.entity)
+    this.#services.log.error({ entity: leases[0]?.id, error: messageOf(error) }, 'a run broke; its lease ends')
+    for (const running of group) running.dropped = true
+    // A rule that breaks each time would otherwise be claimed and given back as fast as the store can.
+    await sleep(this.#services.clock, this.#services.limits.pollMs)
+    const release = this.#services.store.release({ kind: 'timed_out', leases, error: messageOf(error) })
+    await release.catch(() => this.#doubt())
+    for (const running of group) this.#over(running)
+  }
+
+  #over(running: Running): void {
+    if (running.dropped) this.#doubt()
+    this.#ended(running)
   }
 
   /** The processor is through; the next one may begin while the move is being written. */

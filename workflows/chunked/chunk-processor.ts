@@ -1,6 +1,7 @@
 import {
   type Context,
   defaultPolicy,
+  done,
   fail as failed,
   messageOf,
   type Outcome,
@@ -8,6 +9,7 @@ import {
   poll,
   type RunPolicy,
   retry as retried,
+  type Sums,
   type View,
 } from 'sluice'
 import type { AttachmentStore } from './attachments.ts'
@@ -153,28 +155,34 @@ function completed(context: Context<ChunkData>, sink: ChunkSink, records: number
   const { output, warnings, warned, recovered } = sink
   const isSame = !output && !warnings && data.nextPollTimestamp === null && data.waitsFor === undefined
   const { errorCount } = data
-  const isCounted = records > 0 || errorCount > 0 || warned > 0
-  const sums = {
+  const sums = records > 0 || errorCount > 0 || warned > 0 ? sumsOf(records, errorCount, sink) : undefined
+  if (isSame) return done(undefined, sums)
+  // Put together piece by piece: a million chunks would be copied many times over otherwise.
+  const ended: Open<ChunkData> = { ...data, nextPollTimestamp: null, errorCount: errorCount + recovered }
+  if (ended.waitsFor !== undefined) delete ended.waitsFor
+  if (output) {
+    // The reducer reads what came of it: what it was made of is not needed any more, and both may not fit into one row.
+    ended.data = null
+    ended.output = output
+  }
+  if (recovered > 0) ended.recovered = recovered
+  if (warnings) {
+    ended.warnings = warnings
+    ended.warned = String(context.entity.parent)
+  }
+  return done(ended, sums)
+}
+
+type Open<T> = { -readonly [K in keyof T]: T[K] }
+
+function sumsOf(records: number, errorCount: number, { warned, recovered }: ChunkSink): Sums {
+  return {
     ...(records > 0 ? { records } : {}),
     ...(errorCount > 0 ? { errors: errorCount } : {}),
     ...(warned > 0 ? { warnings: warned } : {}),
     ...(recovered > 0 ? { recovered } : {}),
   }
-  if (isSame) return isCounted ? { kind: 'done', sums } : plainDone
-  const { waitsFor: _, ...kept } = data
-  const ended: ChunkData = {
-    ...kept,
-    nextPollTimestamp: null,
-    errorCount: errorCount + recovered,
-    // The reducer reads what came of it: what it was made of is not needed any more, and both may not fit into one row.
-    ...(output ? { output, data: null } : {}),
-    ...(recovered > 0 ? { recovered } : {}),
-    ...(warnings ? { warnings, warned: String(context.entity.parent) } : {}),
-  }
-  return isCounted ? { kind: 'done', data: ended, sums } : { kind: 'done', data: ended }
 }
-
-const plainDone: Outcome = { kind: 'done' }
 
 function later(
   context: Context<ChunkData>,
