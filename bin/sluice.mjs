@@ -8,14 +8,17 @@
  */
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { setFlagsFromString } from 'node:v8'
 
 const majorMin = 24
 // A server has many readers at once, and lives long: it may keep more at hand.
 const isServer = ['serve', 'worker'].includes(process.argv[2] ?? '')
 const memoryFlags = [
-  `--max-semi-space-size=${isServer ? 16 : 8}`,
+  '--max-semi-space-size=16',
   `--max-old-space-size=${isServer ? 512 : 128}`,
   '--v8-pool-size=2',
+  // Young objects are few and soon gone. Helpers that wait for a core, while our own threads have them, make it longer, not shorter.
+  '--no-parallel-scavenge',
 ]
 const sourceFlag = '--conditions=sluice-source'
 
@@ -29,6 +32,8 @@ const isSource = process.execArgv.includes(sourceFlag) || !existsSync(built)
 const flags = [...memoryFlags, ...(isSource ? [sourceFlag] : [])].filter((flag) => !process.execArgv.includes(flag))
 
 if (flags.length > 0) await startAgain([...process.execArgv, ...flags, ...process.argv.slice(1)])
+// For this thread the flag has done its work; over the limits that other threads are given it would take precedence.
+setFlagsFromString('--max-semi-space-size=0')
 const { main } = await import(isSource ? '../src/cli/main.ts' : '../dist/src/cli/main.js')
 process.exitCode = await main(process.argv.slice(2))
 

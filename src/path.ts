@@ -7,8 +7,7 @@ import { policyFor, viewOf } from './implementation.ts'
 import { claimPlan, edgeNamed, edgesFrom, isSettled, type Machine } from './machine.ts'
 import type { Sums } from './outcome.ts'
 import type { Policy } from './policy.ts'
-import type { Edge, Hop } from './transition.ts'
-import { hopOf } from './transition.ts'
+import { type Edge, type Hop, Trail } from './transition.ts'
 
 /** What is to be done about an occurrence: one move, or none. */
 export interface Decision {
@@ -64,7 +63,7 @@ function changesOnlyData({ open, shut, spawn, takes, gives, log, sums, priority,
 /** Where a path was before something was tried that may break. */
 interface Mark {
   state: string
-  hops: number
+  trail: Trail
   data: unknown
   changed: boolean
   generation: number
@@ -93,7 +92,7 @@ export class Path {
   #reason: string | null | undefined
   readonly #implementation: Implementation
   readonly #hopsMax: number
-  readonly #hops: Hop[] = []
+  #trail = Trail.start
   #facts: Facts
   #data: unknown
   #changed = false
@@ -136,7 +135,7 @@ export class Path {
   }
 
   get hops(): number {
-    return this.#hops.length
+    return this.#trail.hops.length
   }
 
   get view(): View {
@@ -190,7 +189,7 @@ export class Path {
   }
 
   take(edge: Edge): void {
-    if (this.#hops.length >= this.#hopsMax) {
+    if (this.hops >= this.#hopsMax) {
       throw new SluiceError(
         'internal',
         `Machine ${this.machine.name} took ${this.#hopsMax} hops in one move and was stopped at ${this.state}.`,
@@ -209,7 +208,7 @@ export class Path {
     }
     if (edge.assign) this.#apply(edge.assign)
     if (edge.children) this.lanes = edge.children
-    this.#hops.push(hopOf(edge))
+    this.#trail = this.#trail.after(edge)
     this.state = edge.to
   }
 
@@ -241,7 +240,7 @@ export class Path {
       if (refusal !== null) return this.giveUp(refusal, refusal)
       this.take(edge)
     }
-    if (this.#hops.length === 0) return this.idle()
+    if (this.hops === 0) return this.idle()
     const asked = this.#change.ask
     if (asked !== undefined) return this.#askNext(edgeNamed(this.machine, this.state, asked), cause)
     return this.#decision(cause, this.#waitIn(), 'reset', null)
@@ -251,13 +250,13 @@ export class Path {
     this.runs = edge
     this.#cause = cause
     this.request = null
-    this.#carried = this.#hops.length
+    this.#carried = this.hops
     return null
   }
 
   #next(judging: boolean): Edge | null {
     const inline = this.first(edgesFrom(this.machine, this.state, 'done'))
-    if (inline?.inline && this.#hops.length > 0) return inline
+    if (inline?.inline && this.hops > 0) return inline
     // The lanes were read before: of children that this very move spawns they know nothing.
     const isCurrent = judging && this.#facts.lanes !== null && this.#change.spawn.length === 0
     return isCurrent ? this.#firstOverChildren() : null
@@ -313,7 +312,7 @@ export class Path {
     if (!mark) {
       this.#mark = {
         state: this.state,
-        hops: this.#hops.length,
+        trail: this.#trail,
         data: this.#data,
         changed: this.#changed,
         generation: this.#generation,
@@ -325,7 +324,7 @@ export class Path {
       return
     }
     mark.state = this.state
-    mark.hops = this.#hops.length
+    mark.trail = this.#trail
     mark.data = this.#data
     mark.changed = this.#changed
     mark.generation = this.#generation
@@ -340,7 +339,7 @@ export class Path {
     const mark = this.#mark
     if (!mark) return
     this.state = mark.state
-    this.#hops.length = mark.hops
+    this.#trail = mark.trail
     this.#data = mark.data
     this.#changed = mark.changed
     this.#generation = mark.generation
@@ -365,7 +364,7 @@ export class Path {
   #decision(cause: string, wait: Wait, attempts: Decision['attempts'], request: Edge | null): Decision {
     return {
       cause,
-      hops: this.#hops,
+      hops: this.#trail.hops,
       state: this.state,
       settled: isSettled(this.machine, this.state),
       generation: this.#generation,

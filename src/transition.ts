@@ -80,6 +80,28 @@ export function hopOf(edge: Edge): Hop {
   return hop
 }
 
+/**
+ * The hops of a path so far. A million entities that go the same way share their trails: each knows the one that comes after it by the
+ * edge that was taken last, so most steps make nothing.
+ */
+export class Trail {
+  static readonly start = new Trail([])
+  readonly hops: readonly Hop[]
+  #lastEdge: Edge | null = null
+  #lastNext: Trail | null = null
+
+  private constructor(hops: readonly Hop[]) {
+    this.hops = hops
+  }
+
+  after(edge: Edge): Trail {
+    if (this.#lastEdge === edge && this.#lastNext) return this.#lastNext
+    this.#lastEdge = edge
+    this.#lastNext = new Trail([...this.hops, hopOf(edge)])
+    return this.#lastNext
+  }
+}
+
 /** The same hops, one after another. Hops are shared by edge, so this is mostly a comparison of pointers. */
 export function isSamePath(one: readonly Hop[], other: readonly Hop[]): boolean {
   if (one === other) return true

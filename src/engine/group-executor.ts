@@ -1,6 +1,6 @@
 import type { Occurrence } from '../decide.ts'
 import { type GroupProcessor, groupProcessorOf, processorOf } from '../implementation.ts'
-import type { Outcome } from '../outcome.ts'
+import { type Outcome, plainDone } from '../outcome.ts'
 import type { Decision } from '../path.ts'
 import type { Move, Verdict } from '../store.ts'
 import type { Edge } from '../transition.ts'
@@ -88,7 +88,8 @@ export class GroupExecutor {
     const many = edge.then ? null : groupProcessorOf(processor)
     const one = (context: ProcessorContext) => runEdge(implementation, edge, processor, context)
     const outcomes = many && contexts.length > 1 ? await runMany(many, contexts, one) : await all(contexts.map(one))
-    const occurrences = outcomes.map((outcome) => occurrenceOf(edge, outcome))
+    const plain = occurrenceOf(edge, plainDone)
+    const occurrences = outcomes.map((outcome) => (outcome === plainDone ? plain : occurrenceOf(edge, outcome)))
     if (spent.size === 0) return occurrences
     let next = 0
     return works.map((_, position) => spent.get(position) ?? (occurrences[next++] as Occurrence))

@@ -21,11 +21,21 @@ export class Shelf {
   /** The numbers of arrival of those ids that are here. */
   locate(hnIds: readonly number[]): Map<number, number> {
     const found = new Map<number, number>()
+    if (hnIds.length === 0) return found
     const { prefix } = this
+    // Ids mostly grow from one item of a file to the next, and many comments answer the same: few have to be looked for.
+    const highest = this.#highestId()
+    const asked = [...new Set(hnIds)].filter((hnId) => hnId <= highest)
     const sql = (marks: string) => `SELECT id, seq FROM ${prefix}fresh WHERE id IN (${marks})
       UNION ALL SELECT id, seq FROM ${prefix}place WHERE id IN (${marks})`
-    for (const row of this.#allOf(sql, hnIds)) found.set(row[0] as number, row[1] as number)
+    for (const row of this.#allOf(sql, asked)) found.set(row[0] as number, row[1] as number)
     return found
+  }
+
+  #highestId(): number {
+    const { database, prefix } = this
+    const [fresh, place] = [`SELECT max(id) FROM ${prefix}fresh`, `SELECT max(id) FROM ${prefix}place`]
+    return Math.max(database.number(fresh) ?? 0, database.number(place) ?? 0)
   }
 
   /** Rows by their numbers of arrival, in no particular order. */
