@@ -16,3 +16,11 @@ test('an id is new once, in whatever order ids come', () => {
     }),
   )
 })
+
+test('an id that is lower than the one before may be new, or not', () => {
+  const seen = new SeenIds()
+  assert.deepEqual(
+    [3, 7, 7, 5, 3, 5, 8].map((id) => seen.add(id)),
+    [true, true, false, true, false, false, true],
+  )
+})

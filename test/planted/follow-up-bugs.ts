@@ -51,7 +51,7 @@ export const followUpBugs: readonly Bug[] = [
     name: 'follow-up-lost-with-its-worker',
     what: 'The end that a worker saves does not carry what it asks for.',
     file: 'src/engine/executor.ts',
-    find: '...(decision.request ? { request: followUp(decision.request) } : {}),',
+    find: 'request: decision.request ? followUp(decision.request) : undefined,',
     replace: '',
     caughtBy: inAsking('runs once it is saved, in a final state, and leaves it there'),
   },

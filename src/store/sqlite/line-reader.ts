@@ -2,7 +2,10 @@ import type { Database, Row } from './database.ts'
 import type { Line } from './lines.ts'
 import { type EntityRow, selectStandingRows, standingRowOf } from './row.ts'
 
-/** Rows of the first read when many lines are merged; it doubles from read to read. */
+/**
+ * Rows of the first read when many lines are merged; it doubles from read to read. Mostly those that have waited longest stand in one or
+ * two of the lines: of the others only the first is looked at, and what was read behind it is read in vain.
+ */
 const chunkMin = 4
 
 const firstRows = `${selectStandingRows} WHERE line = ? AND rank IS NOT NULL ORDER BY rank, id LIMIT ?`
@@ -66,7 +69,7 @@ export class MergedLines<Tag> {
     limit: number,
     bytes: number,
   ) {
-    const chunk = lines.length <= 2 ? limit : Math.max(chunkMin, Math.ceil(limit / lines.length))
+    const chunk = lines.length <= 2 ? limit : Math.min(limit, chunkMin)
     for (const { line, tag } of lines) {
       const fitting = Math.max(chunkMin, Math.floor(bytes / line.rowBytes))
       const reader = new LineReader(database, line, tag, Math.max(1, Math.min(chunk, fitting)))

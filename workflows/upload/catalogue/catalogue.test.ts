@@ -21,6 +21,19 @@ const anyGroups = fc.array(
   { maxLength: 5, size: 'max' },
 )
 
+test('the item with the highest id is known, before and after it is folded in', (context) => {
+  const documents = new Documents()
+  withCatalogue({ folder: folderOf(context), readDocument: documents.read }, (catalogue) => {
+    catalogue.put([
+      documents.entry(1, 1, { hnId: 9, type: 'story' }),
+      documents.entry(2, 1, { hnId: 4, type: 'story' }),
+    ])
+    assert.deepEqual(catalogue.known([4, 9, 10]), [true, true, false])
+    catalogue.settle()
+    assert.deepEqual(catalogue.known([4, 9, 10, 9]), [true, true, false, true])
+  })
+})
+
 test('put, compare, known, unresolved and counts agree with the model', (context) => {
   let run = 0
   const folder = folderOf(context)
