@@ -114,7 +114,7 @@ make_place() {
   if [ "$(id -u)" -eq 0 ]; then chown "$1" "$folder/$1"; fi
 }
 
-# The port is chosen once, so that the address stays.
+# The port is chosen once, so that the address stays. It is below those that outgoing connections are given: one of them may have any of these.
 port_of() {
   local file="$folder/$1.port" port="$2"
   if [ ! -e "$file" ]; then
@@ -137,7 +137,7 @@ start_postgres() {
   if [ ! -e "$data" ]; then
     as_user postgres "$programs/initdb" -D "$data" -U postgres --auth=trust --encoding=UTF8 --locale=C --no-instructions >/dev/null
   fi
-  port="$(port_of postgres 54320)"
+  port="$(port_of postgres 15432)"
   if ! is_postgres_up "$programs"; then
     as_user postgres "$programs/pg_ctl" start -s -w -D "$data" -l "$folder/postgres/log" \
       -o "-p $port -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c shared_buffers=256MB -c max_wal_size=4GB" \
