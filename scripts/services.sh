@@ -114,7 +114,7 @@ make_place() {
   if [ "$(id -u)" -eq 0 ]; then chown "$1" "$folder/$1"; fi
 }
 
-# The port is chosen once, so that the address stays. It is below those that outgoing connections are given: one of them may have any of these.
+# The port is chosen once, so that the address stays. Outgoing connections are given higher ones, so none of them is in the way.
 port_of() {
   local file="$folder/$1.port" port="$2"
   if [ ! -e "$file" ]; then

@@ -1,55 +1,78 @@
-import type { Database, Row } from './database.ts'
+import type { Database } from './database.ts'
 import type { Line } from './lines.ts'
 import { type EntityRow, selectStandingRows, standingRowOf } from './row.ts'
 
-/**
- * Rows of the first read when many lines are merged; it doubles from read to read. Mostly those that have waited longest stand in one or
- * two of the lines: of the others only the first is looked at, and what was read behind it is read in vain.
- */
-const chunkMin = 4
+/** Rows of the first read when several lines are merged; it doubles from read to read. */
+const chunkMin = 32
+/** However long the rows of a line are said to be, so many of them are read. */
+const fittingMin = 4
+/** So many lines are read at once. With more, it is first looked at where each begins: most of them are not read at all. */
+const readAtOnce = 2
 
 const firstRows = `${selectStandingRows} WHERE line = ? AND rank IS NOT NULL ORDER BY rank, id LIMIT ?`
 const nextRows = `${selectStandingRows} WHERE line = ? AND rank IS NOT NULL AND (rank, id) > (?, ?) ORDER BY rank, id LIMIT ?`
+const firstOf = (column: string) =>
+  `(SELECT ${column} FROM entity WHERE line = value AND rank IS NOT NULL ORDER BY rank, id LIMIT 1)`
+const selectHeads = `SELECT value, ${firstOf('rank')}, ${firstOf('id')} FROM json_each(?)`
+
+/** Where a row stands in its line. */
+type Head = Pick<EntityRow, 'rank' | 'id'>
 
 /** The rows of one line in the order of (rank, id), read in chunks. */
-export class LineReader<Tag> {
+class LineReader<Tag> {
   readonly line: Line
   readonly tag: Tag
   readonly #database: Database
   #chunk: number
-  #rows: EntityRow[]
+  #rows: EntityRow[] = []
   #position = 0
-  #ended: boolean
+  #ended = false
+  readonly #limit: number
+  #taken = 0
+  /** Of a line of which nothing was read yet. */
+  #first: Head | null
 
-  constructor(database: Database, line: Line, tag: Tag, chunk: number) {
+  constructor(database: Database, line: Line, tag: Tag, chunk: number, limit: number, first: Head | null) {
     this.#database = database
     this.line = line
     this.tag = tag
     this.#chunk = chunk
-    this.#rows = this.#take(database.all(firstRows, line.id, chunk))
-    this.#ended = this.#rows.length < chunk
+    this.#limit = limit
+    this.#first = first
+    if (!first) this.#read()
+  }
+
+  /** Where its next row stands. Undefined: the line is at its end. */
+  head(): Head | undefined {
+    return this.#first ?? this.row()
   }
 
   /** Undefined: the line is at its end. */
-  head(): EntityRow | undefined {
+  row(): EntityRow | undefined {
+    if (this.#first) this.#read()
     if (this.#position < this.#rows.length || this.#ended) return this.#rows[this.#position]
-    const last = this.#rows[this.#rows.length - 1]!
-    this.#chunk *= 2
-    this.#rows = this.#take(this.#database.all(nextRows, this.line.id, last.rank, last.id, this.#chunk))
-    this.#ended = this.#rows.length < this.#chunk
-    this.#position = 0
+    // What was read is mostly taken: no more is needed than what the claim still lacks.
+    this.#chunk = Math.max(fittingMin, Math.min(this.#chunk * 2, this.#limit - this.#taken))
+    this.#read()
     return this.#rows[0]
   }
 
-  #take(values: readonly Row[]): EntityRow[] {
+  #read(): void {
+    const last = this.#rows.at(-1)
+    const values = last
+      ? this.#database.all(nextRows, this.line.id, last.rank, last.id, this.#chunk)
+      : this.#database.all(firstRows, this.line.id, this.#chunk)
     let length = 0
-    const rows = values.map((row) => {
+    this.#rows = values.map((row) => {
       const taken = standingRowOf(row, this.line)
       length += taken.data.length
       return taken
     })
-    if (rows.length > 0) this.line.rowBytes = Math.max(1, length / rows.length)
-    return rows
+    if (length > 0) this.line.rowBytes = Math.max(1, length / this.#rows.length)
+    this.#first = null
+    this.#ended = this.#rows.length < this.#chunk
+    this.#taken += this.#rows.length
+    this.#position = 0
   }
 
   step(): void {
@@ -69,11 +92,16 @@ export class MergedLines<Tag> {
     limit: number,
     bytes: number,
   ) {
-    const chunk = lines.length <= 2 ? limit : Math.min(limit, chunkMin)
+    const heads = lines.length <= readAtOnce ? null : headsOf(database, lines)
+    const chunk = heads ? Math.min(limit, chunkMin) : limit
     for (const { line, tag } of lines) {
-      const fitting = Math.max(chunkMin, Math.floor(bytes / line.rowBytes))
-      const reader = new LineReader(database, line, tag, Math.max(1, Math.min(chunk, fitting)))
-      if (reader.head()) this.#insert(reader)
+      const first = heads?.get(line.id) ?? null
+      const fitting = Math.max(fittingMin, Math.floor(bytes / line.rowBytes))
+      const reader =
+        heads && !first
+          ? null
+          : new LineReader(database, line, tag, Math.max(1, Math.min(chunk, fitting)), limit, first)
+      if (reader?.head()) this.#insert(reader)
       else this.empty.push(line)
     }
   }
@@ -82,7 +110,7 @@ export class MergedLines<Tag> {
   next(): EntityRow | null {
     this.#settle()
     const reader = this.#readers[0]
-    const row = reader?.head()
+    const row = reader?.row()
     if (!reader || !row) return null
     reader.step()
     this.#stepped = reader
@@ -99,9 +127,12 @@ export class MergedLines<Tag> {
     const reader = this.#stepped
     this.#stepped = null
     if (!reader || this.#readers[0] !== reader) return
-    if (this.#readers.length === 1 && reader.head()) return
+    const head = reader.head()
+    const next = this.#readers[1]?.head()
+    // Mostly it is first again: those of one batch wait for as long as each other.
+    if (head && (!next || isBefore(head, next))) return
     this.#readers.shift()
-    if (reader.head()) this.#insert(reader)
+    if (head) this.#insert(reader)
   }
 
   /** Lines with this tag are read no further. */
@@ -130,7 +161,17 @@ export class MergedLines<Tag> {
   }
 }
 
-function isBefore(one: EntityRow, other: EntityRow): boolean {
+/** Where the lines begin. Those that are empty are left out. */
+function headsOf(database: Database, lines: readonly { readonly line: Line }[]): ReadonlyMap<number, Head> {
+  const ids = JSON.stringify(lines.map(({ line }) => line.id))
+  const heads = new Map<number, Head>()
+  for (const [line, rank, id] of database.all(selectHeads, ids)) {
+    if (id !== null) heads.set(line as number, { rank: rank as number, id: id as number })
+  }
+  return heads
+}
+
+function isBefore(one: Head, other: Head): boolean {
   const [rank, otherRank] = [one.rank ?? 0, other.rank ?? 0]
   return rank < otherRank || (rank === otherRank && one.id < other.id)
 }
