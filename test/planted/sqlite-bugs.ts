@@ -63,6 +63,14 @@ export const sqliteBugs: readonly Bug[] = [
     caughtBy: onSqlite('Several processes', 'a gate that one opens lets the other claim'),
   },
   {
+    name: 'sqlite-leading-line-stays-in-front',
+    what: 'A claim over many lines goes on with the one that led, past what stands before it in others.',
+    file: 'src/store/sqlite/line-reader.ts',
+    find: 'if (head && (!next || isBefore(head, next))) return',
+    replace: 'if (head) return',
+    caughtBy: onSqlite('Lines', 'many large lanes share each claim by rank, whichever of them leads'),
+  },
+  {
     name: 'sqlite-cancel-ignores-running-children',
     what: 'What runs in a stopped lane may still commit.',
     file: 'src/store/sqlite/judge.ts',

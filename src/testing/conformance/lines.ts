@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { Entity } from '../../entity.ts'
 import { aChange, aCheckpoint, aMove, someChildren, waitForNothing } from '../builders.ts'
 import type { Story, Tell } from './story.ts'
 import { idsOf } from './story.ts'
@@ -81,6 +82,31 @@ export function lines(tell: Tell): void {
       const middle = (await story.children(parent.id)).filter((child) => child.ordinal! >= 15)
       const claimed = await story.claim(await story.register())
       assert.deepEqual(idsOf(claimed), idsOf([...early, ...middle, ...children, ...late]))
+    },
+    large,
+  )
+
+  tell(
+    'many large lanes share each claim by rank, whichever of them leads',
+    async (story) => {
+      const children: Entity[] = []
+      for (const lane of [0, 1, 2, 3, 4, 5]) {
+        const { parent } = await story.createParent(21, { wait: { for: 'run', at: 100 + lane } })
+        for (const block of [0, 1, 2]) {
+          const wait = { for: 'run', at: 100 + ((block * 7 + lane * 5) % 18) } as const
+          await story.saved(
+            aChange(await story.get(parent.id), { children: someChildren(parent, 20, { wait }, 21 + block * 20) }),
+          )
+        }
+        children.push(...(await story.children(parent.id)))
+      }
+      const rank = ({ wait }: Entity) => (wait.for === 'run' ? wait.at : 0)
+      const worker = await story.register()
+      const claimed: number[] = []
+      for (let some = await story.claim(worker, 70); some.length > 0; some = await story.claim(worker, 70)) {
+        claimed.push(...idsOf(some))
+      }
+      assert.deepEqual(claimed, idsOf(children.toSorted((one, other) => rank(one) - rank(other) || one.id - other.id)))
     },
     large,
   )
