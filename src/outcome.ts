@@ -11,11 +11,11 @@ export type Sums = Readonly<Record<string, number>>
 /** The work is done; `data` replaces the entity's data, if given. */
 export function done(data?: unknown, sums?: Sums): Outcome {
   if (sums !== undefined) return data === undefined ? { kind: 'done', sums } : { kind: 'done', data, sums }
-  return data === undefined ? plainDone : { kind: 'done', data }
+  return data === undefined ? { kind: 'done' } : { kind: 'done', data }
 }
 
-/** Nothing but done: most outcomes are. */
-export const plainDone = { kind: 'done' } as const satisfies Outcome
+/** What the engine takes for a processor that said nothing: one for all of them. */
+export const plainDone = Object.freeze({ kind: 'done' } as const satisfies Outcome)
 
 /** It went wrong and is worth another attempt, after the policy's backoff or the given delay. */
 export function retry(error: string, delayMs?: number): Outcome {

@@ -2,6 +2,7 @@ import type { EntityId } from '../../entity.ts'
 import { SluiceError } from '../../errors.ts'
 import { keyPool } from '../../pool.ts'
 import { refusalOfMove } from '../../refusal.ts'
+import { SeenIds } from '../../seen-ids.ts'
 import type { Move, Signal, Verdict } from '../../store.ts'
 import type { Session } from './database.ts'
 import type { Desk } from './desk.ts'
@@ -105,7 +106,7 @@ async function writeAll(
 }
 
 function decideAll(ledger: Ledger, moves: readonly Move[]): readonly Verdict[] {
-  const seen = new Set<EntityId>()
+  const seen = new SeenIds()
   return moves.map((move): Verdict => {
     const refusal = refusalOf(ledger, move, seen)
     if (refusal) return refusal
@@ -116,12 +117,11 @@ function decideAll(ledger: Ledger, moves: readonly Move[]): readonly Verdict[] {
   })
 }
 
-function refusalOf(ledger: Ledger, move: Move, seen: Set<EntityId>): Verdict | null {
-  if (seen.has(move.id)) {
+function refusalOf(ledger: Ledger, move: Move, seen: SeenIds): Verdict | null {
+  if (!seen.add(move.id)) {
     const message = `Entity ${move.id} stands twice in this commit: the second move cannot have proof of the first. Send it in another commit.`
     return { kind: 'refused', message }
   }
-  seen.add(move.id)
   const message = refusalOfMove(move, ledger.limits) ?? refusalOfMoveTexts(move)
   return message === null ? null : { kind: 'refused', message }
 }
