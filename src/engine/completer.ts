@@ -60,20 +60,17 @@ export class Completer {
   commitAll(moves: readonly Move[]): Promise<readonly Verdict[]> {
     if (moves.length === 0) return Promise.resolve([])
     return new Promise((resolve, reject) => {
-      const verdicts: Verdict[] = new Array(moves.length)
-      let open = moves.length
-      const answer = (verdict: Verdict, position: number) => {
-        verdicts[position] = verdict
-        open -= 1
-        if (open === 0) resolve(verdicts)
-      }
-      const asker = { answer, fail: reject }
-      moves.forEach((move, position) => {
-        this.#births += move.children.length
-        this.#queue.push({ move, asker, position })
-      })
+      this.#add(moves, new Askers(moves.length, resolve, reject))
       this.#begin()
     })
+  }
+
+  #add(moves: readonly Move[], asker: Asker): void {
+    for (let position = 0; position < moves.length; position += 1) {
+      const move = moves[position] as Move
+      this.#births += move.children.length
+      this.#queue.push({ move, asker, position })
+    }
   }
 
   /** More children wait to be written than should be kept in memory: nothing new is begun until some are. */
@@ -118,20 +115,23 @@ export class Completer {
   async #run(): Promise<void> {
     while (this.#queue.length > 0) {
       const group = this.#nextGroup()
+      const moves: Move[] = []
+      for (const { move } of group) moves.push(move)
       let verdicts: readonly Verdict[]
       try {
-        verdicts = await this.#send(group.map((waiting) => waiting.move))
+        verdicts = await this.#send(moves)
       } catch (error) {
         this.#relieve(group)
         for (const { asker } of group) asker.fail(error)
         continue
       }
       this.#relieve(group)
-      group.forEach(({ move, asker, position }, index) => {
+      for (let index = 0; index < group.length; index += 1) {
+        const { move, asker, position } = group[index] as Waiting
         const verdict = verdicts[index] as Verdict
         if (verdict.kind === 'saved') this.#onSaved(move)
         asker.answer(verdict, position)
-      })
+      }
       this.#tell(group, verdicts)
     }
     this.#busy = false
@@ -139,7 +139,10 @@ export class Completer {
 
   #tell(group: readonly Waiting[], verdicts: readonly Verdict[]): void {
     if (this.#listeners.size === 0) return
-    const saved = group.filter((_, index) => verdicts[index]?.kind === 'saved').map(({ move }) => move)
+    const saved: Move[] = []
+    for (let index = 0; index < group.length; index += 1) {
+      if (verdicts[index]?.kind === 'saved') saved.push((group[index] as Waiting).move)
+    }
     for (const listener of this.#listeners) listener(saved)
   }
 
@@ -200,6 +203,27 @@ interface Waiting {
 }
 
 interface Asker {
-  readonly answer: (verdict: Verdict, position: number) => void
-  readonly fail: (error: unknown) => void
+  answer(verdict: Verdict, position: number): void
+  fail(error: unknown): void
+}
+
+/** Whoever asked for many at once: answered when all of them are. */
+class Askers implements Asker {
+  readonly #verdicts: Verdict[]
+  readonly #resolve: (verdicts: readonly Verdict[]) => void
+  readonly fail: Asker['fail']
+  #open: number
+
+  constructor(count: number, resolve: (verdicts: readonly Verdict[]) => void, fail: Asker['fail']) {
+    this.#verdicts = new Array(count)
+    this.#open = count
+    this.#resolve = resolve
+    this.fail = fail
+  }
+
+  answer(verdict: Verdict, position: number): void {
+    this.#verdicts[position] = verdict
+    this.#open -= 1
+    if (this.#open === 0) this.#resolve(this.#verdicts)
+  }
 }

@@ -26,7 +26,8 @@ export class GroupExecutor {
 
   async execute(group: readonly Running[]): Promise<void> {
     const faults: unknown[] = []
-    let works: Work[] = group.map((running) => this.#executor.begin(running))
+    let works: Work[] = []
+    for (const running of group) works.push(this.#executor.begin(running))
     while (works.length > 0) {
       const ends: End[] = []
       works = await this.#round(works, ends, faults)
@@ -41,32 +42,43 @@ export class GroupExecutor {
   async #round(works: readonly Work[], ends: End[], faults: unknown[]): Promise<Work[]> {
     const goingOn: Work[] = []
     const facts = this.#executor.facts(null)
-    const byEdge = groupByEdge(works, (work) => this.#executor.pathOf(work, facts).choose())
+    const edges: (Edge | null)[] = []
+    for (const work of works) edges.push(this.#executor.pathOf(work, facts).choose())
     // All edges at once: the time of those that take the second one runs while the first one's processor does.
-    const runs = byEdge.map(async ([edge, some]) => {
-      if (!edge) {
-        for (const work of some) ends.push({ work, decision: this.#executor.pathOf(work).idle() })
-        return
-      }
-      const occurrences = await this.#run(some, edge)
-      const shared = this.#executor.facts(null)
-      for (let position = 0; position < some.length; position += 1) {
-        const work = some[position] as Work
-        const path = this.#executor.pathOf(work)
-        const occurrence = occurrences[position] as Occurrence
-        // A retry has facts of its own: what failed together is not to be tried again together.
-        path.facts = occurrence.cause === 'retry' ? this.#executor.facts(null) : shared
-        try {
-          const conclusion = this.#executor.conclude(work, path, occurrence)
-          if (conclusion === 'goes on') goingOn.push(work)
-          else if (conclusion !== 'over') ends.push({ work, decision: conclusion })
-        } catch (fault) {
-          faults.push(fault)
-        }
-      }
-    })
+    const runs: Promise<void>[] = []
+    for (const [edge, some] of byEdge(works, edges)) runs.push(this.#take(edge, some, goingOn, ends, faults))
     await Promise.all(runs)
     return goingOn
+  }
+
+  /** Those that take the same edge; null: there is none to take. */
+  async #take(
+    edge: Edge | null,
+    works: readonly Work[],
+    goingOn: Work[],
+    ends: End[],
+    faults: unknown[],
+  ): Promise<void> {
+    if (!edge) {
+      for (const work of works) ends.push({ work, decision: this.#executor.pathOf(work).idle() })
+      return
+    }
+    const occurrences = await this.#run(works, edge)
+    const shared = this.#executor.facts(null)
+    for (let position = 0; position < works.length; position += 1) {
+      const work = works[position] as Work
+      const path = this.#executor.pathOf(work)
+      const occurrence = occurrences[position] as Occurrence
+      // A retry has facts of its own: what failed together is not to be tried again together.
+      path.facts = occurrence.cause === 'retry' ? this.#executor.facts(null) : shared
+      try {
+        const conclusion = this.#executor.conclude(work, path, occurrence)
+        if (conclusion === 'goes on') goingOn.push(work)
+        else if (conclusion !== 'over') ends.push({ work, decision: conclusion })
+      } catch (fault) {
+        faults.push(fault)
+      }
+    }
   }
 
   async #run(works: readonly Work[], edge: Edge): Promise<readonly Occurrence[]> {
@@ -74,7 +86,7 @@ export class GroupExecutor {
     const processor = processorOf(implementation, edge)
     if (!processor) {
       const done: Occurrence = { cause: 'done', edge }
-      return works.map(() => done)
+      return new Array<Occurrence>(works.length).fill(done)
     }
     const spent = new Map<number, Occurrence>()
     const contexts: ProcessorContext[] = []
@@ -89,10 +101,11 @@ export class GroupExecutor {
     const one = (context: ProcessorContext) => runEdge(implementation, edge, processor, context)
     const outcomes = many && contexts.length > 1 ? await runMany(many, contexts, one) : await all(contexts.map(one))
     const plain = occurrenceOf(edge, plainDone)
-    const occurrences = outcomes.map((outcome) => (outcome === plainDone ? plain : occurrenceOf(edge, outcome)))
-    if (spent.size === 0) return occurrences
-    let next = 0
-    return works.map((_, position) => spent.get(position) ?? (occurrences[next++] as Occurrence))
+    const occurrences: Occurrence[] = []
+    for (const outcome of outcomes) occurrences.push(outcome === plainDone ? plain : occurrenceOf(edge, outcome))
+    // Each in its place: in the order of their positions.
+    for (const [position, over] of spent) occurrences.splice(position, 0, over)
+    return occurrences
   }
 
   async #commit(ends: readonly End[], faults: unknown[]): Promise<void> {
@@ -122,15 +135,15 @@ export class GroupExecutor {
 }
 
 /** Usually all of them take the same edge: then none is copied. */
-function groupByEdge(
+function byEdge(
   works: readonly Work[],
-  choose: (work: Work) => Edge | null,
+  edges: readonly (Edge | null)[],
 ): readonly (readonly [Edge | null, readonly Work[]])[] {
-  const edges = works.map(choose)
   const [first = null] = edges
-  if (edges.every((edge) => edge === first)) return [[first, works]]
-  let position = 0
-  return [...Map.groupBy(works, () => edges[position++] ?? null)]
+  let alike = 1
+  while (alike < edges.length && edges[alike] === first) alike += 1
+  if (alike >= edges.length) return [[first, works]]
+  return [...Map.groupBy(works, (_, position) => edges[position] ?? null)]
 }
 
 /** Where one entity's cascade ended. */
@@ -153,7 +166,9 @@ async function runMany(
 }
 
 function all(outcomes: readonly (Outcome | Promise<Outcome>)[]): readonly Outcome[] | Promise<readonly Outcome[]> {
-  return outcomes.some((outcome) => outcome instanceof Promise)
-    ? Promise.all(outcomes)
-    : (outcomes as readonly Outcome[])
+  return outcomes.some(isPromise) ? Promise.all(outcomes) : (outcomes as readonly Outcome[])
+}
+
+function isPromise(value: unknown): boolean {
+  return value instanceof Promise
 }

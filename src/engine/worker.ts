@@ -220,15 +220,16 @@ export class Worker {
     // Unless something was said to be there meanwhile.
     if (exhausted && this.#looks === looks) for (const run of asked) this.#dry.add(run)
     const now = store.time()
-    for (const slots of new Set(entities.map((entity) => this.#slotsOf(this.#runFor(entity))))) slots.claimed(now)
-    const grouped: Running[] = []
-    for (const entity of entities) {
-      const running = new Running(entity, this.#runFor(entity), now)
+    const taken: Running[] = []
+    for (const entity of entities) taken.push(new Running(entity, this.#runFor(entity), now))
+    for (const { run } of taken) this.#slotsOf(run).claimed(now)
+    const grouped = new Map<Run, Running[]>()
+    for (const running of taken) {
       // Whoever is tried again is tried alone: its group may have hung because of another, and would again.
-      if (running.run.isGrouped && entity.attempts === 1) grouped.push(running)
-      else this.#accept(running)
+      if (!running.run.isGrouped || running.entity.attempts !== 1) this.#accept(running)
+      else if (!grouped.get(running.run)?.push(running)) grouped.set(running.run, [running])
     }
-    for (const group of Map.groupBy(grouped, (running) => running.run).values()) this.#beginGroup(group)
+    for (const group of grouped.values()) this.#beginGroup(group)
     if (entities.length > 0) this.#patrol.start()
     return entities.length > 0 && !exhausted && !(suspects && entities.length < limit)
   }

@@ -9,7 +9,7 @@ import {
   type Processor,
 } from 'sluice'
 import type { Desk } from './desk/desk.ts'
-import { type LoadedGroup, type VerdictGroup, verdicts } from './desk/wire.ts'
+import { type LoadedGroup, type Remark, type VerdictGroup, verdicts } from './desk/wire.ts'
 import { type ItemType, itemTypes } from './hn-item.ts'
 import type { ItemData } from './item-data.ts'
 
@@ -25,37 +25,50 @@ export function itemProcessors(desk: Desk) {
 
   const ingest: GroupProcessor<ItemData> = async (contexts) => {
     const loaded = await desk.load(contexts)
-    const remarks = new Map(loaded.remarks.map((remark) => [remark.position, remark]))
-    return contexts.map((context, position) => {
-      found.keep(context.entity.id, loaded, position)
-      return ingested(context, loaded, position, remarks)
-    })
+    const remarks = new Map<number, Remark>()
+    for (const remark of loaded.remarks) remarks.set(remark.position, remark)
+    const now = timeOf(contexts)
+    const outcomes: Outcome[] = []
+    for (const { entity, data } of contexts) {
+      const position = outcomes.length
+      found.keep(entity.id, loaded, position)
+      outcomes.push(ingested(data, now, loaded, position, remarks))
+    }
+    return outcomes
   }
 
   const deduplicate: GroupProcessor<ItemData> = async (contexts) => {
-    const known = contexts.map((context) => found.duplicateOf(context.entity.id))
-    if (!known.includes(undefined))
-      return contexts.map((context, position) => compared(context, known[position] ?? null))
-    const group = await desk.compare(contexts)
-    return contexts.map((context, position) => compared(context, duplicateOf(group, position)))
+    const known: (number | null | undefined)[] = []
+    for (const { entity } of contexts) known.push(found.duplicateOf(entity.id))
+    const group = known.includes(undefined) ? await desk.compare(contexts) : null
+    const now = timeOf(contexts)
+    const outcomes: (Outcome | undefined)[] = []
+    for (const { data } of contexts) {
+      const position = outcomes.length
+      outcomes.push(compared(data, now, group ? duplicateOf(group, position) : (known[position] ?? null)))
+    }
+    return outcomes
   }
 
   const resolve: GroupProcessor<ItemData> = async (contexts) => {
-    const known = contexts.map(({ entity, data }) => data.parent === undefined || found.isParentKnown(entity.id))
+    const known: (boolean | undefined)[] = []
+    for (const { entity, data } of contexts) known.push(data.parent === undefined || found.isParentKnown(entity.id))
     const parents = known.includes(undefined) ? await desk.known(contexts) : null
-    return contexts.map(({ data }, position) => linked(data, parents ? parents[position] === 1 : !!known[position]))
+    const outcomes: Outcome[] = []
+    for (const { data } of contexts) {
+      const position = outcomes.length
+      outcomes.push(linked(data, parents ? parents[position] === 1 : !!known[position]))
+    }
+    return outcomes
   }
 
   const index: GroupProcessor<ItemData> = async (contexts) => {
     for (const { entity } of contexts) found.forget(entity.id)
     const group = await desk.index(contexts)
-    return contexts.map((context, position) => {
-      const { data } = context
-      if (group.codes[position] === verdicts.duplicate) return compared(context, duplicateOf(group, position))
-      const lastUpdated = context.now()
-      if (group.codes[position] === verdicts.merged) return done({ ...data, merged: true, lastUpdated }, mergedOne)
-      return done({ ...data, lastUpdated })
-    })
+    const now = timeOf(contexts)
+    const outcomes: (Outcome | undefined)[] = []
+    for (const { data } of contexts) outcomes.push(indexed(data, now, group, outcomes.length))
+    return outcomes
   }
 
   return {
@@ -63,7 +76,7 @@ export function itemProcessors(desk: Desk) {
 
     // A retried item comes here without having been read: what failed before may have been the reading itself.
     HNItemValidationProcessor: inGroups((contexts) =>
-      contexts.some(({ data }) => data.type === undefined) ? ingest(contexts) : contexts.map(() => undefined),
+      contexts.some(isUnread) ? ingest(contexts) : new Array<undefined>(contexts.length).fill(undefined),
     ),
 
     HNItemDeduplicationProcessor: inGroups(deduplicate),
@@ -105,11 +118,21 @@ type Open<T> = { -readonly [K in keyof T]: T[K] }
 
 const mergedOne = { merged: 1 } as const
 
+/** All of a group are looked at in the same moment. */
+function timeOf([first]: readonly Context<ItemData>[]): number {
+  return first?.now() ?? 0
+}
+
+function isUnread({ data }: Context<ItemData>): boolean {
+  return data.type === undefined
+}
+
 function ingested(
-  { data, now }: Context<ItemData>,
+  data: ItemData,
+  now: number,
   { types, hnIds, parents }: LoadedGroup,
   position: number,
-  remarks: ReadonlyMap<number, LoadedGroup['remarks'][number]>,
+  remarks: ReadonlyMap<number, Remark>,
 ): Outcome {
   const remark = remarks.size === 0 ? undefined : remarks.get(position)
   const hnId = hnIds[position] as number
@@ -120,7 +143,7 @@ function ingested(
   }
   const type = itemTypes[types[position] as number] as ItemType
   const parent = parents[position] as number
-  const item: Open<ItemData> = { ...data, hnId, type, ingestedAt: now() }
+  const item: Open<ItemData> = { ...data, hnId, type, ingestedAt: now }
   if (!Number.isNaN(parent)) item.parent = parent
   if (remark?.warnings) item.warnings = remark.warnings
   return done(item)
@@ -130,8 +153,19 @@ function duplicateOf({ codes, of }: VerdictGroup, position: number): number | nu
   return codes[position] === verdicts.duplicate ? (of[position] as number) : null
 }
 
-function compared({ data, now }: Context<ItemData>, duplicateOf: number | null): Outcome | undefined {
-  return duplicateOf === null ? undefined : done({ ...data, duplicateOf, lastUpdated: now() } satisfies ItemData)
+function compared(data: ItemData, now: number, duplicateOf: number | null): Outcome | undefined {
+  return duplicateOf === null ? undefined : done({ ...data, duplicateOf, lastUpdated: now } satisfies ItemData)
+}
+
+function indexed(data: ItemData, now: number, group: VerdictGroup, position: number): Outcome | undefined {
+  switch (group.codes[position]) {
+    case verdicts.duplicate:
+      return compared(data, now, duplicateOf(group, position))
+    case verdicts.merged:
+      return done({ ...data, merged: true, lastUpdated: now }, mergedOne)
+    default:
+      return done({ ...data, lastUpdated: now })
+  }
 }
 
 function linked(data: ItemData, isResolved: boolean): Outcome {

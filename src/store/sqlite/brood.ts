@@ -44,7 +44,8 @@ export class Brood {
 
 /** Which of these moves spawn, though their source has spawned before: their children may exist. */
 export function spawnedBefore({ database }: Ledger, moves: readonly Move[]): ReadonlySet<EntityId> {
-  const sources = moves.flatMap((move) => (move.children.length > 0 ? move.id : []))
+  const sources: EntityId[] = []
+  for (const move of moves) if (move.children.length > 0) sources.push(move.id)
   if (sources.length === 0) return none
   const found = database.all(
     'SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM entity WHERE source = value)',

@@ -1,4 +1,4 @@
-import type { EntityId } from '../../entity.ts'
+import type { Entity, EntityId } from '../../entity.ts'
 import { SluiceError } from '../../errors.ts'
 import { refusalOfPath } from '../../refusal.ts'
 import type { ClaimRequest, ClaimResult, ClaimRun } from '../../store.ts'
@@ -29,16 +29,19 @@ export function checkClaim(request: ClaimRequest): void {
 }
 
 export function claim(ledger: Ledger, request: ClaimRequest): ClaimAttempt {
-  return ledger.write((now) => {
-    const worker = liveWorker(ledger, request.worker, now)
-    const ripe = ripen(ledger, now)
-    const selection = new Selection(ledger, request, now)
-    const { picks, suspects } = choose(ledger, request, selection)
-    putAside(ledger, selection.asides)
-    lease(ledger, request.worker, worker.name, picks, now)
-    const entities = picks.map(({ row }) => ledger.entity(row))
-    return { entities, suspects, again: entities.length === 0 && (selection.cut || ripe >= ripenMax) }
-  })
+  return ledger.write((now) => claimNow(ledger, request, now))
+}
+
+function claimNow(ledger: Ledger, request: ClaimRequest, now: number): ClaimAttempt {
+  const worker = liveWorker(ledger, request.worker, now)
+  const ripe = ripen(ledger, now)
+  const selection = new Selection(ledger, request, now)
+  const { picks, suspects } = choose(ledger, request, selection)
+  putAside(ledger, selection.asides)
+  lease(ledger, request.worker, worker.name, picks, now)
+  const entities: Entity[] = []
+  for (const { row } of picks) entities.push(ledger.entity(row))
+  return { entities, suspects, again: entities.length === 0 && (selection.cut || ripe >= ripenMax) }
 }
 
 function choose(
@@ -92,8 +95,11 @@ function putAside(ledger: Ledger, asides: ReadonlyMap<EntityId, Line>): void {
 
 /** Gives the worker its leases: one statement per run, whatever their number. */
 function lease(ledger: Ledger, worker: number, name: string, picks: readonly Pick[], now: number): void {
-  for (const [served, group] of Map.groupBy(picks, (pick) => pick.served))
-    leaseRun(ledger, worker, name, served, group, now)
+  for (const [served, group] of Map.groupBy(picks, servedOf)) leaseRun(ledger, worker, name, served, group, now)
+}
+
+function servedOf({ served }: Pick): Served {
+  return served
 }
 
 function leaseRun(
@@ -106,7 +112,8 @@ function leaseRun(
 ): void {
   const { database } = ledger
   const { run } = served
-  const ids = picks.map(({ row }) => row.id)
+  const ids: EntityId[] = []
+  for (const { row } of picks) ids.push(row.id)
   const suspect = picks[0]!.row.suspect
   if (run.hops.length === 0) {
     const { where, values } = idSet(ids, 3)

@@ -46,7 +46,7 @@ function once(ledger: Ledger, operation: string, now: number, act: () => readonl
 function commitAll(ledger: Ledger, moves: readonly Move[], now: number): readonly Verdict[] {
   const alike = new Alike(ledger, moves, now)
   const taken = takeUniform(ledger, moves, alike, now)
-  if (taken === moves.length) return moves.map(() => saved)
+  if (taken === moves.length) return new Array<Verdict>(taken).fill(saved)
   const rows = rowsFor(ledger, taken === 0 ? moves : moves.slice(taken), now)
   const seen = new SeenIds()
   const verdicts = moves.map((move, position): Verdict => {
@@ -137,7 +137,11 @@ function rowsOf(ledger: Ledger, ids: readonly EntityId[]): Map<EntityId, EntityR
 
 /** Most commits are saved as a whole: then a number says it. */
 function textOf(verdicts: readonly Verdict[]): string {
-  return verdicts.every((verdict) => verdict === saved) ? String(verdicts.length) : JSON.stringify(verdicts)
+  return verdicts.every(isSaved) ? String(verdicts.length) : JSON.stringify(verdicts)
+}
+
+function isSaved(verdict: Verdict): boolean {
+  return verdict === saved
 }
 
 function verdictsOf(text: string): readonly Verdict[] {

@@ -63,11 +63,12 @@ class LineReader<Tag> {
       ? this.#database.all(nextRows, this.line.id, last.rank, last.id, this.#chunk)
       : this.#database.all(firstRows, this.line.id, this.#chunk)
     let length = 0
-    this.#rows = values.map((row) => {
+    this.#rows = []
+    for (const row of values) {
       const taken = standingRowOf(row, this.line)
       length += taken.data.length
-      return taken
-    })
+      this.#rows.push(taken)
+    }
     if (length > 0) this.line.rowBytes = Math.max(1, length / this.#rows.length)
     this.#first = null
     this.#ended = this.#rows.length < this.#chunk

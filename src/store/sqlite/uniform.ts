@@ -1,3 +1,4 @@
+import type { EntityId } from '../../entity.ts'
 import { refusalOfMove } from '../../refusal.ts'
 import { SeenIds } from '../../seen-ids.ts'
 import type { Move } from '../../store.ts'
@@ -28,11 +29,14 @@ export function takeUniform(ledger: Ledger, moves: readonly Move[], alike: Alike
   )
     return 0
   // Only from the beginning on: the feed tells of moves in the order in which they were asked for.
-  const other = moves.findIndex((move) => !isUniform(move) || !isSameMove(first, move))
-  const like = other < 0 ? moves : moves.slice(0, other)
-  // What was said of the first holds for all of them but for their data.
-  if (like.some((move) => move.data !== null && refusalOfMove(move, ledger.limits) !== null)) return 0
-  const ids = like.map((move) => move.id)
+  const ids: EntityId[] = []
+  for (const move of moves) {
+    if (!isUniform(move) || !isSameMove(first, move)) break
+    // What was said of the first holds for all of them but for their data.
+    if (move.data !== null && refusalOfMove(move, ledger.limits) !== null) return 0
+    ids.push(move.id)
+  }
+  const like = ids.length === moves.length ? moves : moves.slice(0, ids.length)
   // Who stands twice in a commit is refused the second time: that is judged in order.
   if (like.length < uniformMin || !areDifferent(moves)) return 0
   const { database } = ledger
@@ -61,7 +65,8 @@ export function takeUniform(ledger: Ledger, moves: readonly Move[], alike: Alike
 
 function areDifferent(moves: readonly Move[]): boolean {
   const seen = new SeenIds()
-  return moves.every(({ id }) => seen.add(id))
+  for (const { id } of moves) if (!seen.add(id)) return false
+  return true
 }
 
 /** What a worker's `done` usually is: nothing but state, wait and proof, and perhaps data. */

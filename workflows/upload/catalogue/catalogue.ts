@@ -13,7 +13,7 @@ import {
   depthOf,
   descendants,
 } from './hierarchy.ts'
-import type { Entry } from './item-row.ts'
+import type { Entry, ItemRow } from './item-row.ts'
 import { factsOf, isNewer } from './newness.ts'
 import { type PutVerdict, putEntries, type ReadDocument } from './putting.ts'
 import { abandonRebuild, beginRebuild, finishRebuild, writtenShelves } from './rebuild.ts'
@@ -95,26 +95,33 @@ export class Catalogue {
   /** What `put` would say of each, if it came alone. Nothing is written. */
   compare(candidates: readonly Candidate[]): Comparison[] {
     checkGroup(candidates)
-    return this.#database.read(() => {
-      const seqs = this.#shelf.locate(candidates.map(({ item }) => item.hnId))
-      const rows = new Map(this.#shelf.rows([...seqs.values()]).map((row) => [row.hnId, row]))
-      return candidates.map(({ entity, item }): Comparison => {
-        const row = rows.get(item.hnId)
-        if (row === undefined) return 'new'
-        if (row.entity === entity) return 'own'
-        if (isNewer(factsOf(item), row)) return 'newer'
-        return this.#shelf.superseded(row, entity) ? 'own' : { duplicateOf: row.entity }
-      })
-    })
+    return this.#database.read(() => this.#compareAll(candidates))
+  }
+
+  #compareAll(candidates: readonly Candidate[]): Comparison[] {
+    const hnIds: number[] = []
+    for (const { item } of candidates) hnIds.push(item.hnId)
+    const seqs = this.#shelf.locate(hnIds)
+    const rows = new Map(this.#shelf.rows([...seqs.values()]).map((row) => [row.hnId, row]))
+    const comparisons: Comparison[] = []
+    for (const candidate of candidates) comparisons.push(this.#compareOne(candidate, rows.get(candidate.item.hnId)))
+    return comparisons
+  }
+
+  #compareOne({ entity, item }: Candidate, row: ItemRow | undefined): Comparison {
+    if (row === undefined) return 'new'
+    if (row.entity === entity) return 'own'
+    if (isNewer(factsOf(item), row)) return 'newer'
+    return this.#shelf.superseded(row, entity) ? 'own' : { duplicateOf: row.entity }
   }
 
   /** Which of these ids are in the catalogue. */
   known(hnIds: readonly number[]): boolean[] {
     checkGroup(hnIds)
-    return this.#database.read(() => {
-      const found = this.#shelf.locate(hnIds)
-      return hnIds.map((hnId) => found.has(hnId))
-    })
+    const found = this.#database.read(() => this.#shelf.locate(hnIds))
+    const known: boolean[] = []
+    for (const hnId of hnIds) known.push(found.has(hnId))
+    return known
   }
 
   /** All or nothing, durable when it returns, and harmless to repeat. Entries count one after another. */

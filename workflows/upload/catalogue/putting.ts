@@ -40,27 +40,20 @@ export function putEntries(options: PutOptions, entries: readonly Entry[]): PutV
   const added: Standing[] = []
   const changed = new Set<Standing>()
   let seq = shelf.lastSeq()
-  const verdicts = entries.map((entry): PutVerdict => {
+  const verdicts: PutVerdict[] = []
+  for (const entry of entries) {
     const standing = standings.get(entry.item.hnId)
-    if (standing === undefined) {
-      seq += 1
-      const row = itemRow(seq, entry, entry.item, { merged: false, replaced: false })
-      const fresh = { row, before: null, item: entry.item }
-      standings.set(entry.item.hnId, fresh)
-      added.push(fresh)
-      return 'added'
+    if (standing) {
+      verdicts.push(putAgain(options, standing, entry, changed))
+      continue
     }
-    const isOwn = standing.row.entity === entry.entity
-    if (!isOwn && !isNewer(factsOf(entry.item), standing.row)) {
-      const version = shelf.superseded(standing.row, entry.entity)
-      return version ? repeated(version) : { duplicateOf: standing.row.entity }
-    }
-    if (isOwn && liesWhere(standing.row, entry)) return repeated(standing.row)
-    if (!isOwn) supersede(shelf, standing.row)
-    replace(options, standing, entry, isOwn)
-    if (standing.before) changed.add(standing)
-    return repeated(standing.row)
-  })
+    seq += 1
+    const row = itemRow(seq, entry, entry.item, { merged: false, replaced: false })
+    const fresh = { row, before: null, item: entry.item }
+    standings.set(entry.item.hnId, fresh)
+    added.push(fresh)
+    verdicts.push('added')
+  }
   // What was added in this call is known as well: all of it is written, or nothing.
   const isKnown = knownParents(shelf, [...added, ...changed], standings)
   const changedInOrder = [...changed].sort((left, right) => left.row.seq - right.row.seq)
@@ -69,8 +62,25 @@ export function putEntries(options: PutOptions, entries: readonly Entry[]): PutV
   return verdicts
 }
 
+/** Something is known under its id. */
+function putAgain(options: PutOptions, standing: Standing, entry: Entry, changed: Set<Standing>): PutVerdict {
+  const { shelf } = options
+  const isOwn = standing.row.entity === entry.entity
+  if (!isOwn && !isNewer(factsOf(entry.item), standing.row)) {
+    const version = shelf.superseded(standing.row, entry.entity)
+    return version ? repeated(version) : { duplicateOf: standing.row.entity }
+  }
+  if (isOwn && liesWhere(standing.row, entry)) return repeated(standing.row)
+  if (!isOwn) supersede(shelf, standing.row)
+  replace(options, standing, entry, isOwn)
+  if (standing.before) changed.add(standing)
+  return repeated(standing.row)
+}
+
 function storedStandings(shelf: Shelf, entries: readonly Entry[]): Map<number, Standing> {
-  const seqs = shelf.locate(entries.map((entry) => entry.item.hnId))
+  const hnIds: number[] = []
+  for (const { item } of entries) hnIds.push(item.hnId)
+  const seqs = shelf.locate(hnIds)
   const rows = shelf.rows([...seqs.values()])
   return new Map(rows.map((row) => [row.hnId, { row, before: row, item: null }]))
 }

@@ -25,10 +25,11 @@ export class Shelf {
     const { prefix } = this
     // Ids mostly grow from one item of a file to the next, and many comments answer the same: few have to be looked for.
     const highest = this.#highestId()
-    const asked = [...new Set(hnIds)].filter((hnId) => hnId <= highest)
+    const asked = new Set<number>()
+    for (const hnId of hnIds) if (hnId <= highest) asked.add(hnId)
     const sql = (marks: string) => `SELECT id, seq FROM ${prefix}fresh WHERE id IN (${marks})
       UNION ALL SELECT id, seq FROM ${prefix}place WHERE id IN (${marks})`
-    for (const row of this.#allOf(sql, asked)) found.set(row[0] as number, row[1] as number)
+    for (const row of this.#allOf(sql, [...asked])) found.set(row[0] as number, row[1] as number)
     return found
   }
 

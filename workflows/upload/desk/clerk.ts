@@ -1,5 +1,5 @@
 import { SluiceError } from 'sluice/errors'
-import { type Candidate, Catalogue, type Entry } from '../catalogue/catalogue.ts'
+import { type Candidate, Catalogue, type Entry, type PutVerdict } from '../catalogue/catalogue.ts'
 import { parentOf } from '../catalogue/item-row.ts'
 import { type FileCheck, FileChecking } from '../files/file-check.ts'
 import type { Cursor } from '../files/file-fault.ts'
@@ -96,13 +96,20 @@ export class Clerk {
       if (warnings.length > 0) group.remarks.push({ position, fault: null, warnings })
     }
     // What the next two processors will ask, answered at once: a question of its own for each would cost more than its answer.
-    this.catalogue.compare(candidates).forEach((verdict, index) => {
-      if (typeof verdict === 'object') group.duplicatesOf[loaded[index]!] = verdict.duplicateOf
-    })
-    const linked = loaded.filter((position) => !Number.isNaN(group.parents[position]!))
-    this.catalogue.known(linked.map((position) => group.parents[position]!)).forEach((isKnown, index) => {
-      group.knownParents[linked[index]!] = Number(isKnown)
-    })
+    const comparisons = this.catalogue.compare(candidates)
+    const linked: number[] = []
+    const parents: number[] = []
+    for (let index = 0; index < loaded.length; index += 1) {
+      const position = loaded[index]!
+      const verdict = comparisons[index]!
+      if (typeof verdict === 'object') group.duplicatesOf[position] = verdict.duplicateOf
+      const parent = group.parents[position]!
+      if (Number.isNaN(parent)) continue
+      linked.push(position)
+      parents.push(parent)
+    }
+    const isKnown = this.catalogue.known(parents)
+    for (let index = 0; index < linked.length; index += 1) group.knownParents[linked[index]!] = Number(isKnown[index])
   }
 
   compare(places: Places): VerdictGroup {
@@ -126,7 +133,12 @@ export class Clerk {
 
   /** Slice by slice, each durable by itself: whoever repeats the call after a crash is answered the same. */
   index(places: Places): VerdictGroup {
-    const verdicts = slicesOf(places).flatMap((slice) => this.catalogue.put(slice.map((at) => this.#entry(places, at))))
+    const verdicts: PutVerdict[] = []
+    for (const slice of slicesOf(places)) {
+      const entries: Entry[] = []
+      for (const position of slice) entries.push(this.#entry(places, position))
+      for (const verdict of this.catalogue.put(entries)) verdicts.push(verdict)
+    }
     for (const entity of places.entities) this.#inHand.drop(entity)
     return verdictsOf(verdicts)
   }
@@ -187,26 +199,30 @@ export type { FileCheck }
 /** Positions, cut where their content would be too much at once. */
 function slicesOf({ lengths }: Places): readonly (readonly number[])[] {
   const slices: number[][] = []
+  let slice: number[] = []
   let bytes = Number.POSITIVE_INFINITY
-  lengths.forEach((length, position) => {
+  for (let position = 0; position < lengths.length; position += 1) {
+    const length = lengths[position]!
     if (bytes + length > sliceBytesMax) {
-      slices.push([])
+      slice = []
+      slices.push(slice)
       bytes = 0
     }
     bytes += length
-    slices.at(-1)?.push(position)
-  })
+    slice.push(position)
+  }
   return slices
 }
 
 function verdictsOf(given: readonly ('added' | 'own' | 'merged' | { readonly duplicateOf: number })[]): VerdictGroup {
   const codes = new Uint8Array(given.length)
   const of = new Float64Array(given.length)
-  given.forEach((verdict, position) => {
+  for (let position = 0; position < given.length; position += 1) {
+    const verdict = given[position]!
     if (verdict === 'merged') codes[position] = verdicts.merged
-    if (typeof verdict !== 'object') return
+    if (typeof verdict !== 'object') continue
     codes[position] = verdicts.duplicate
     of[position] = verdict.duplicateOf
-  })
+  }
   return { codes, of }
 }
