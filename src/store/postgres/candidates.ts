@@ -1,7 +1,16 @@
 import type { Row, Session } from './database.ts'
 import type { Floors } from './floors.ts'
 import type { Line } from './line.ts'
-import { type EntityRow, standingColumns, standingRowOf } from './row.ts'
+import {
+  type Common,
+  commonOf,
+  commonSeen,
+  type EntityRow,
+  sentColumns,
+  standingColumns,
+  standingRowOf,
+  valuesOf,
+} from './row.ts'
 
 /** A row that stands in a line, locked, with the length of its data. */
 export interface Candidate<Tag> {
@@ -31,7 +40,7 @@ interface Reader<Tag> {
 const chunkMin = 8
 
 /** What others have locked is passed by: they are about to take it. */
-const read = `SELECT l.number, c.* FROM unnest($1::int4[], $2::int4[], $3::float8[], $4::int8[], $5::int8[]) AS l (number, line, rank, id, most)
+const read = `SELECT ${sentColumns('c', 'l.number', 6)} FROM unnest($1::int4[], $2::int4[], $3::float8[], $4::int8[], $5::int8[]) AS l (number, line, rank, id, most)
   CROSS JOIN LATERAL (
     SELECT ${standingColumns} FROM entity_hot e
     WHERE e.line = l.line AND e.rank IS NOT NULL AND e.owner IS NULL AND (e.rank, e.id) > (l.rank, l.id)
@@ -80,25 +89,28 @@ export class Candidates<Tag> {
   async refill(): Promise<boolean> {
     const dry = this.#readers.filter((reader) => !reader.isEnded && reader.position >= reader.rows.length)
     if (dry.length === 0) return false
+    const seen = commonSeen()
     const found = await this.#session.all(read, [
       dry.map((_, index) => index),
       dry.map(({ line }) => line.id),
       dry.map(({ rank }) => rank),
       dry.map(({ id }) => id),
       dry.map(({ chunk }) => chunk),
+      ...valuesOf(seen),
     ])
-    for (const [index, reader] of dry.entries()) this.#fill(reader, index, found)
+    for (const [index, reader] of dry.entries()) this.#fill(reader, index, found, seen)
     return true
   }
 
-  #fill(reader: Reader<Tag>, index: number, found: readonly Row[]): void {
+  #fill(reader: Reader<Tag>, index: number, found: readonly Row[], seen: Common): void {
     const rows: Candidate<Tag>[] = []
-    for (const values of found) {
-      if (values[0] !== index) continue
-      const row = standingRowOf(values, reader.line)
-      rows.push({ row, bytes: values[21] as number, line: reader.line, tag: reader.tag })
+    for (const sent of found) {
+      const common = commonOf(sent, seen)
+      if (common.numbers[0] !== index) continue
+      const { row, bytes } = standingRowOf(sent, common, reader.line)
+      rows.push({ row, bytes, line: reader.line, tag: reader.tag })
     }
-    rows.sort((one, other) => (isBefore(one.row, other.row) ? -1 : 1))
+    rows.sort(inOrder)
     if (rows.length < reader.chunk && !reader.isFromHead) this.#returnToHead(reader, rows.length)
     else {
       if (rows.length === 0 && reader.rank === Number.NEGATIVE_INFINITY) this.empty.push(reader.line)
@@ -169,6 +181,10 @@ export class Candidates<Tag> {
     this.#isLeft = true
     this.#readers = this.#readers.filter((reader) => reader.line !== line)
   }
+}
+
+function inOrder(one: Candidate<unknown>, other: Candidate<unknown>): number {
+  return isBefore(one.row, other.row) ? -1 : 1
 }
 
 function isBefore(one: EntityRow, other: EntityRow): boolean {

@@ -118,15 +118,14 @@ async function claimOnce(
       again: selection.cut,
     }
   }
-  desk.lanesLately = [...new Set(chosen.map(({ row }) => row.lane))].slice(0, lanesGuessedMax)
+  desk.lanesLately = lanesOf(chosen)
   const { name } = JSON.parse(identity) as { readonly name: string }
   const { ledger, result } = await decided(
     stock,
     () => new Ledger(desk, facts, stock, noIds),
     (ledger) => {
-      const units = new Map<EntityId, string | null>()
       for (const aside of selection.asides) putAside(ledger, aside)
-      return { units, picks: chosen.filter((pick) => lease(ledger, pick, units)) }
+      return leaseAll(ledger, chosen)
     },
   )
   const { units, picks } = result
@@ -140,24 +139,58 @@ async function claimOnce(
   ledger.flush(session)
   if (!ledger.changes.isEmpty) note(session, ledger.changes.text(), facts.now)
   // Made before the end is sent: a name that is not known yet must undo the claim.
-  const leased = picks.map(({ row }) => entityOf(row, selection.laneOf(row), desk.dictionary))
+  const leased = entitiesOf(desk, selection, picks)
   void session.commit()
   const { number, rows } = await data.catch((error: unknown) => {
     throw isMissing(error) ? leaseLost(request.worker) : error
   })
-  const texts = new Map(rows.map(([id, text]) => [id as number, text as string]))
-  const entities = leased.map((entity): Entity => {
-    const text = texts.get(entity.id)
-    return text === undefined ? entity : { ...entity, data: text }
-  })
+  const entities = rows.length === 0 ? leased : withData(leased, rows)
   return {
     result: { entities, suspects, exhausted: selection.isExhausted },
     ...{ number, isTidied: true, isRipe: false },
     ...{ hints: ledger.hints(), empty: selection.empty },
-    claimed: picks.length > 0 ? picks.map(({ row }) => row.id) : null,
+    claimed: picks.length > 0 ? idsOf(picks) : null,
     saved: () => (picks.length < chosen.length ? desk.floors.forgetAll() : selection.raiseFloors()),
     again: entities.length === 0 && selection.cut,
   }
+}
+
+function idsOf(picks: readonly Pick[]): EntityId[] {
+  const ids: EntityId[] = []
+  for (const { row } of picks) ids.push(row.id)
+  return ids
+}
+
+function lanesOf(picks: readonly Pick[]): readonly number[] {
+  const lanes = new Set<number>()
+  for (const { row } of picks) if (lanes.size < lanesGuessedMax) lanes.add(row.lane)
+  return [...lanes]
+}
+
+/** Of those that were chosen, whom it may take; and what they then have of pools. */
+function leaseAll(
+  ledger: Ledger,
+  chosen: readonly Pick[],
+): { readonly units: ReadonlyMap<EntityId, string | null>; readonly picks: readonly Pick[] } {
+  const units = new Map<EntityId, string | null>()
+  const picks: Pick[] = []
+  for (const pick of chosen) if (lease(ledger, pick, units)) picks.push(pick)
+  return { units, picks }
+}
+
+function entitiesOf({ dictionary }: Desk, selection: Selection, picks: readonly Pick[]): readonly Entity[] {
+  const entities: Entity[] = []
+  for (const { row } of picks) entities.push(entityOf(row, selection.laneOf(row), dictionary))
+  return entities
+}
+
+/** Long data comes by itself. */
+function withData(entities: readonly Entity[], rows: readonly Row[]): readonly Entity[] {
+  const texts = new Map(rows.map(([id, text]) => [id as number, text as string]))
+  return entities.map((entity): Entity => {
+    const text = texts.get(entity.id)
+    return text === undefined ? entity : { ...entity, data: text }
+  })
 }
 
 export function leaseLost(id: number): SluiceError {
@@ -293,11 +326,10 @@ async function write(
       session.send('DELETE FROM claimed WHERE worker = $1 AND number = ANY($2::int8[])', [worker, over])
     return { number: 0, rows: [] }
   }
-  const ids = picks.map(({ row }) => row.id)
-  const numbered = noteClaim(session, worker, ids, over)
-  for (const [{ run }, group] of Map.groupBy(picks, ({ served }) => served)) {
+  const numbered = noteClaim(session, worker, idsOf(picks), over)
+  for (const [{ run }, group] of Map.groupBy(picks, servedOfPick)) {
     const suspect = group[0]!.row.suspect
-    const leased = group.map(({ row }) => row.id)
+    const leased = idsOf(group)
     if (run.hops.length === 0) {
       session.send(leaseSql, [leased, worker, suspect])
       continue
@@ -306,8 +338,9 @@ async function write(
     const rest = `,${desk.dictionary.path('claim', run.hops)},${JSON.stringify([name])},null]\n`
     session.send(hopSql, [leased, worker, suspect, state, now, rest])
   }
-  const long = picks.filter(({ bytes }) => bytes > dataAtOnceMax).map(({ row }) => row.id)
-  for (const { row, served } of picks) {
+  const long: EntityId[] = []
+  for (const { row, served, bytes } of picks) {
+    if (bytes > dataAtOnceMax) long.push(row.id)
     row.owner = worker
     row.epoch += 1
     row.attempts += 1
@@ -322,6 +355,10 @@ async function write(
     long.length > 0 ? session.all('SELECT id, data FROM entity_hot WHERE id = ANY($1::int8[])', [long]) : [],
   ])
   return { number: number?.[0] as number, rows }
+}
+
+function servedOfPick({ served }: Pick): Served {
+  return served
 }
 
 /**

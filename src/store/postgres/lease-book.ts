@@ -24,7 +24,8 @@ export class LeaseBook {
   }
 
   ended(moves: readonly Move[], verdicts: readonly Verdict[]): void {
-    for (const [index, { id, keep, by }] of moves.entries()) {
+    for (let index = 0; index < moves.length; index += 1) {
+      const { id, keep, by } = moves[index]!
       // One that is stale may still be leased, if only its lane was stopped: it stays in the book.
       if (verdicts[index]!.kind === 'saved' && !keep && by !== 'aside') this.#leave(id)
     }

@@ -102,43 +102,110 @@ export function rowOf(row: Row): EntityRow {
   }
 }
 
-/**
- * Of a row that stands in a line: machine, state and place are the line's own, and what most rows leave empty is read as one. Each column
- * that is read costs as much as what stands in it.
- */
 /** Longer data is read only of those that are taken. */
 export const dataAtOnceMax = 2_048
+
+/** What rows that were made together have in common. */
+const commonColumns = [
+  ...['rank float8', 'at int8', 'lane int8', 'source int8', 'created_at int8', 'changed_at int8', 'priority float8'],
+  ...[
+    'born int4',
+    'seq int4',
+    'epoch int4',
+    'generation int4',
+    'attempts int4',
+    'suspect int4',
+    'wait int2',
+    'labels int2',
+  ],
+  ...['staging int8', 'standing int2', 'trail_length int4', 'settled bool'],
+]
+const ownColumns = ['id', 'ordinal', 'created_by', 'rare', 'long_bytes', 'short_data']
 const rareColumns = 'label0, label1, label2, label3, reason, sums, key, shares, more'
-export const standingColumns =
-  'id, rank, at, lane, source, ordinal, created_at, changed_at, priority, born, seq, epoch, generation, attempts, suspect, ' +
-  `wait, labels, settled, created_by, CASE WHEN coalesce(${rareColumns}) IS NOT NULL THEN json_build_array(${rareColumns})::text END, ` +
-  `octet_length(data), staging, standing, length(trail), CASE WHEN octet_length(data) <= ${dataAtOnceMax} THEN data END`
+
+/** Of the rows that stand in a line. Machine, state and place are the line's own. */
+export const standingColumns = `*, length(trail) AS trail_length,
+  CASE WHEN coalesce(${rareColumns}) IS NOT NULL THEN json_build_array(${rareColumns})::text END AS rare,
+  CASE WHEN octet_length(data) > ${dataAtOnceMax} THEN octet_length(data) END AS long_bytes,
+  CASE WHEN octet_length(data) <= ${dataAtOnceMax} THEN data END AS short_data`
+
+/**
+ * The same as they are sent. Each column costs as much as what stands in it: so what rows have in common is one text, and not even that
+ * where it is what the asker has seen last, which it names from this parameter on.
+ */
+export function sentColumns(from: string, number: string, parameter: number): string {
+  const types = [' int4', ...commonColumns].map((column) => column.split(' ')[1]!)
+  const common = `ROW(${[number, ...commonColumns.map((column) => `${from}.${column.split(' ')[0]}`)].join(', ')})`
+  const seen = `ROW(${types.map((type, index) => `$${parameter + index}::${type}`).join(', ')})`
+  const text = `CASE WHEN ${common} IS DISTINCT FROM ${seen} THEN ${common}::text END`
+  return [text, ...ownColumns.map((name) => `${from}.${name}`)].join(', ')
+}
+
+/** What rows have in common: the number of their line among those that were asked for, then the columns. */
+export interface Common {
+  readonly text: string
+  readonly numbers: readonly (number | null)[]
+  readonly settled: boolean
+}
+
+const nothingSeen: Common = { text: '', numbers: commonColumns.map(() => null), settled: false }
+let lastSeen = nothingSeen
+
+/** What the rows before had: those to come mostly have the same. */
+export function commonSeen(): Common {
+  return lastSeen
+}
+
+export function valuesOf({ numbers, settled }: Common): readonly (number | boolean | null)[] {
+  return [...numbers, settled]
+}
+
+export function commonOf(sent: Row, seen: Common): Common {
+  const text = sent[0] as string | null
+  if (text === null) return seen
+  // Rows that follow one another have the same even where it is new.
+  if (text === lastSeen.text) return lastSeen
+  const parts = text.slice(1, -1).split(',')
+  const settled = parts.pop() === 't'
+  lastSeen = { text, numbers: parts.map((part) => (part === '' ? null : Number(part))), settled }
+  return lastSeen
+}
 
 const nothingRare: readonly (string | null)[] = []
 
-export function standingRowOf(row: Row, line: { id: number; machine: number; state: number }): EntityRow {
-  const text = row[20] as string | null
-  const rare: readonly (string | null)[] = text === null ? nothingRare : JSON.parse(text)
-  return {
-    id: row[1] as number,
-    rank: row[2] as number,
-    at: row[3] as number | null,
-    lane: row[4] as number,
-    source: row[5] as number | null,
-    ordinal: row[6] as number | null,
-    createdAt: row[7] as number,
-    changedAt: row[8] as number,
-    priority: row[9] as number,
-    born: row[10] as number,
-    seq: row[11] as number,
-    epoch: row[12] as number,
-    generation: row[13] as number,
-    attempts: row[14] as number,
-    suspect: row[15] as number,
-    wait: row[16] as number,
-    labels: row[17] as number,
-    settled: row[18] as boolean,
-    createdBy: row[19] as string | null,
+export interface StandingRow {
+  readonly row: EntityRow
+  readonly bytes: number
+}
+
+export function standingRowOf(
+  sent: Row,
+  { numbers, settled }: Common,
+  line: { id: number; machine: number; state: number },
+): StandingRow {
+  const [, id, ordinal, createdBy, rareText, longBytes, shortData] = sent
+  const rare: readonly (string | null)[] = rareText === null ? nothingRare : JSON.parse(rareText as string)
+  const data = (shortData ?? '') as string
+  const row: EntityRow = {
+    id: id as number,
+    rank: numbers[1]!,
+    at: numbers[2]!,
+    lane: numbers[3]!,
+    source: numbers[4]!,
+    ordinal: ordinal as number | null,
+    createdAt: numbers[5]!,
+    changedAt: numbers[6]!,
+    priority: numbers[7]!,
+    born: numbers[8]!,
+    seq: numbers[9]!,
+    epoch: numbers[10]!,
+    generation: numbers[11]!,
+    attempts: numbers[12]!,
+    suspect: numbers[13]!,
+    wait: numbers[14]!,
+    labels: numbers[15]!,
+    settled,
+    createdBy: createdBy as string | null,
     label0: rare[0] ?? null,
     label1: rare[1] ?? null,
     label2: rare[2] ?? null,
@@ -148,17 +215,18 @@ export function standingRowOf(row: Row, line: { id: number; machine: number; sta
     key: rare[6] ?? null,
     shares: rare[7] ?? null,
     more: rare[8] ?? null,
-    staging: row[22] as number | null,
-    standing: row[23] as number,
-    trail: row[24] as number,
+    staging: numbers[16]!,
+    standing: numbers[17]!,
+    trail: numbers[18]!,
     line: line.id,
     owner: null,
     machine: line.machine,
     state: line.state,
     plan: null,
     cold: false,
-    data: (row[25] ?? '') as string,
+    data,
   }
+  return { row, bytes: (longBytes as number | null) ?? Buffer.byteLength(data) }
 }
 
 /** At rest: nobody has it, it waits for nothing but its retention, and it is settled. */

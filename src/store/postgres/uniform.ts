@@ -1,4 +1,5 @@
 import { refusalOfMove } from '../../refusal.ts'
+import { SeenIds } from '../../seen-ids.ts'
 import type { Move, Signal, Verdict } from '../../store.ts'
 import { isSamePath } from '../../transition.ts'
 import { actorText } from './actor-text.ts'
@@ -25,21 +26,27 @@ export class Unproven extends Error {}
 export function isUniform(moves: readonly Move[]): boolean {
   const [first] = moves
   if (!first || !isPlain(first)) return false
-  if (new Set(moves.map(({ id }) => id)).size < moves.length) return false
-  const at = first.wait === null ? null : waitAt(first.wait)
-  const actor = actorText(first.actor)
-  return moves.every(
-    (move) =>
-      move === first ||
-      (isPlain(move) &&
-        move.state === first.state &&
-        move.cause === first.cause &&
-        move.generation === first.generation &&
-        move.wait?.for === first.wait?.for &&
-        (move.wait === null ? null : waitAt(move.wait)) === at &&
-        isSamePath(move.hops, first.hops) &&
-        actorText(move.actor) === actor),
+  const seen = new SeenIds()
+  for (const move of moves) if (!seen.add(move.id) || !isLike(first, move)) return false
+  return true
+}
+
+function isLike(first: Move, move: Move): boolean {
+  return (
+    move === first ||
+    (isPlain(move) &&
+      move.state === first.state &&
+      move.cause === first.cause &&
+      move.generation === first.generation &&
+      move.wait?.for === first.wait?.for &&
+      timeOf(move) === timeOf(first) &&
+      isSamePath(move.hops, first.hops) &&
+      (move.actor === first.actor || actorText(move.actor) === actorText(first.actor)))
   )
+}
+
+function timeOf({ wait }: Move): number | null {
+  return wait === null ? null : waitAt(wait)
 }
 
 function isPlain(move: Move): boolean {
@@ -103,12 +110,18 @@ export async function writeUniform(desk: Desk, session: Session, moves: readonly
   const actor = actorText(first.actor)
   const rest = `,${dictionary.path(first.cause, first.hops)}${actor === null ? '' : `,${actor},null`}]\n`
   // In the order of their ids, as all locks are taken.
-  const ordered = moves.length > 1 ? [...moves].sort((one, other) => one.id - other.id) : moves
+  const ordered = moves.length > 1 ? [...moves].sort(byId) : moves
+  const [ids, epochs, seqs]: [number[], number[], number[]] = [[], [], []]
+  for (const { id, epoch, seq } of ordered) {
+    ids.push(id)
+    epochs.push(epoch)
+    seqs.push(seq)
+  }
   const at = desk.time()
   const found = await session.all(write, [
-    ordered.map(({ id }) => id),
-    ordered.map(({ epoch }) => epoch),
-    ordered.map(({ seq }) => seq),
+    ids,
+    epochs,
+    seqs,
     wait.for === 'purge' ? plans.purge : null,
     dictionary.word(first.state),
     waitCode(wait),
@@ -119,6 +132,10 @@ export async function writeUniform(desk: Desk, session: Session, moves: readonly
     first.generation,
   ])
   return { at, lanes: found.map((row) => ({ columns: laneOf(row, dictionary), moves: row.at(-1) as number })) }
+}
+
+function byId(one: Move, other: Move): number {
+  return one.id - other.id
 }
 
 /** Their lanes, and the rest of the commit. */
@@ -155,5 +172,5 @@ export async function countUniform(
   for (const { id, seq } of moves) changes.moved(id, seq + 1)
   end(session, name, String(moves.length), changes.text(), facts.now)
   void session.commit()
-  return { verdicts: moves.map(() => saved), hints: ledger.hints() }
+  return { verdicts: new Array<Verdict>(moves.length).fill(saved), hints: ledger.hints() }
 }
