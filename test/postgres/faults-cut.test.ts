@@ -12,8 +12,8 @@ import { type PostgresServer, skip, startPostgres } from './server.ts'
 const isThorough = process.env.SLUICE_CUT_STEP !== undefined
 const step = Number(process.env.SLUICE_CUT_STEP ?? 16)
 const cutsMax = isThorough ? Number.POSITIVE_INFINITY : 20
-/** "COMMIT", and that the server is ready for more. */
-const commitBytes = 18
+/** The message that says COMMIT. */
+const commitBytes = 12
 /** No two exchanges are of the same length: numbers and times have more or fewer digits. */
 const slackBytes = 64
 const trialMs = 10_000

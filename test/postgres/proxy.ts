@@ -194,12 +194,11 @@ class Link {
   readonly #client: Socket
   readonly #server: Socket
   readonly #held: Buffer[] = []
-  /** Statements that were sent, the greeting included, and those that were answered. */
-  #asked = 1
-  #answered = 0
+  /** What was sent and not yet answered, by the letters of the messages: executed statements, plain queries, and the ends of flights. */
+  readonly #open: string[] = []
   #whenHeld: (() => void) | null = null
   #isHeldUp = false
-  /** The statement behind which it is held up has been sent to its end. */
+  /** The statement behind which it is held up has been sent. */
   #isSent = false
   #isLost = false
 
@@ -218,17 +217,21 @@ class Link {
           continue
         }
         ways.requests(this, frame)
-        if (!isEndOfStatement(frame)) continue
-        this.#asked += 1
-        this.#isSent = this.#isHeldUp
+        const letter = String.fromCharCode(frame[0]!)
+        if (!'EQS'.includes(letter)) continue
+        this.#open.push(letter)
+        if (!this.#isHeldUp || letter === 'S') continue
+        this.#isSent = true
+        // Without it the server would keep its answers until the end of the flight, which it does not get to hear of.
+        this.#server.write(flush)
       }
     })
     server.on('data', (chunk) => {
       if (this.isSilent || this.#isLost) return
       for (const frame of answers.of(chunk)) {
         ways.answers(this, frame)
-        if (frame[0] === readyForQuery) this.#answered += 1
-        if (this.#isSent && this.#answered === this.#asked) this.#whenHeld?.()
+        this.#answered(String.fromCharCode(frame[0]!))
+        if (this.#isSent && this.#open.length === 0) this.#whenHeld?.()
       }
     })
     const ends = [client, server].map((socket) => new Promise<void>((resolve) => socket.once('close', () => resolve())))
@@ -239,6 +242,14 @@ class Link {
     }
     this.ended = ends[0]!
     void Promise.all(ends).then(() => ways.ended(this))
+  }
+
+  /** C: a statement is done. Z: the server is ready for more, whatever became of those before. */
+  #answered(letter: string): void {
+    if (letter === 'C' && this.#open[0] === 'E') this.#open.shift()
+    if (letter !== 'Z') return
+    while (this.#open[0] === 'E') this.#open.shift()
+    this.#open.shift()
   }
 
   #other(socket: Socket): Socket {
@@ -274,11 +285,7 @@ class Link {
   }
 }
 
-const readyForQuery = 'Z'.charCodeAt(0)
-
-function isEndOfStatement(frame: Buffer): boolean {
-  return frame[0] === 'S'.charCodeAt(0) || frame[0] === 'Q'.charCodeAt(0)
-}
+const flush = Buffer.from([...Buffer.from('H'), 0, 0, 0, 4])
 
 function isCommit(frame: Buffer): boolean {
   return frame[0] === 'C'.charCodeAt(0) && frame.toString('latin1', 5) === 'COMMIT\0'

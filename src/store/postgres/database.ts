@@ -1,9 +1,9 @@
-import type { Socket } from 'node:net'
 import pg from 'pg'
 import type { Clock } from '../../clock.ts'
 import { SluiceError } from '../../errors.ts'
 import { explained, isAftermath, isConflict, isStaleStatement } from './fault.ts'
-import { type Answer, parserOf, type Row, Statement, type Value } from './statement.ts'
+import { Flight, type Order, Prepared } from './flight.ts'
+import { type Answer, parserOf, type Row, type Value } from './statement.ts'
 
 export type { Row, Value }
 
@@ -26,25 +26,29 @@ const types = {
   },
 }
 
-/** Statements are prepared once per connection; the text is their name. */
-const names = new Map<string, string>()
+/** What each connection has prepared. */
+const preparedBy = new WeakMap<pg.ClientBase, Prepared>()
 
-function nameOf(sql: string): string {
-  let name = names.get(sql)
-  if (name === undefined) {
-    name = `s${names.size}`
-    names.set(sql, name)
+function preparedOf(client: pg.ClientBase): Prepared {
+  let prepared = preparedBy.get(client)
+  if (!prepared) {
+    prepared = new Prepared()
+    preparedBy.set(client, prepared)
   }
-  return name
+  return prepared
 }
 
 /** What a connection is asked, one after another, without waiting for the answers in between. */
 export class Session {
   readonly #client: pg.ClientBase
   readonly #noteWritten: (rows: number) => void
-  readonly #sent: Promise<unknown>[] = []
+  /** Asked for since the last flight left. */
+  #orders: Order[] = []
+  #unanswered = 0
+  #whenAnswered: (() => void)[] = []
   #fault: unknown = null
-  #end: Promise<pg.QueryArrayResult> | null = null
+  /** The word that the server then says. */
+  #end: Promise<string> | null = null
   #isUndone = false
 
   constructor(client: pg.ClientBase, noteWritten: (rows: number) => void) {
@@ -54,37 +58,60 @@ export class Session {
 
   /** Rows as arrays. Sent at once; other statements may be sent before the answer is there. */
   all(sql: string, values: readonly Value[] = []): Promise<readonly Row[]> {
-    return this.#query(sql, values).then(({ rows }) => rows)
+    return this.#ask(sql, values, ({ rows }) => rows)
   }
 
-  async one(sql: string, values: readonly Value[] = []): Promise<Row | null> {
-    return (await this.all(sql, values))[0] ?? null
+  one(sql: string, values: readonly Value[] = []): Promise<Row | null> {
+    return this.#ask(sql, values, ({ rows }) => rows[0] ?? null)
   }
 
   /** Nobody asks for its answer; if it fails, the whole transaction does. */
   send(sql: string, values: readonly Value[] = []): void {
-    this.#sent.push(this.#query(sql, values))
+    this.#order(sql, values, nobodyAsks, nobodyAsks)
   }
 
   /** Statements whose text is used once: not prepared. */
   exec(sql: string): Promise<pg.QueryArrayResult> {
-    gather(this.#client)
-    return this.#watch(this.#client.query({ text: sql, rowMode: 'array' }))
+    this.#depart()
+    this.#unanswered += 1
+    const answer = this.#client.query({ text: sql, rowMode: 'array' }).then(
+      (result) => {
+        this.#note(result.command, result.rowCount ?? 0)
+        this.#tick()
+        return result
+      },
+      (error) => {
+        this.#blame(error)
+        this.#tick()
+        throw error
+      },
+    )
+    answer.catch(nobodyAsks)
+    return answer
+  }
+
+  begin(): void {
+    this.send('BEGIN')
+  }
+
+  /** All that is read from here on is of one moment. */
+  beginReading(): void {
+    this.send('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
   }
 
   /**
    * The transaction ends here: its COMMIT goes out with what was sent last, and nobody waits for the answers in between. Whatever fails
    * after this on our side fails too late.
    */
-  commit(): Promise<pg.QueryArrayResult> {
-    this.#end ??= this.exec('COMMIT')
+  commit(): Promise<string> {
+    this.#end ??= this.#ask('COMMIT', [], commandOf)
     return this.#end
   }
 
   /** Nothing was written that anybody needs: the server need not bring it to the disk. */
   undo(): void {
     this.#isUndone = true
-    this.#end ??= this.exec('ROLLBACK')
+    this.#end ??= this.#ask('ROLLBACK', [], commandOf)
   }
 
   /** Once the end is answered: whether the connection can be used again. */
@@ -102,8 +129,7 @@ export class Session {
 
   /** The first thing that went wrong, once all that was sent has been answered. */
   async settle(): Promise<void> {
-    await Promise.allSettled(this.#sent)
-    this.#sent.length = 0
+    if (this.#unanswered > 0) await new Promise<void>((resolve) => this.#whenAnswered.push(resolve))
     if (this.#fault !== null) throw this.#fault
   }
 
@@ -112,44 +138,66 @@ export class Session {
     return isAftermath(error) ? (this.#fault ?? error) : error
   }
 
-  #query(sql: string, values: readonly Value[]): Promise<Answer> {
-    gather(this.#client)
-    const answer = new Promise<Answer>((resolve, reject) => {
-      const statement = new Statement(nameOf(sql), sql, values)
-      statement.callback = (error, result) => (error ? reject(error) : resolve(result!))
-      this.#client.query(statement as unknown as pg.Submittable)
-    })
-    return this.#watch(answer)
+  #ask<Result>(sql: string, values: readonly Value[], read: (answer: Answer) => Result): Promise<Result> {
+    const answer = new Promise<Result>((resolve, reject) =>
+      this.#order(sql, values, (answer) => resolve(read(answer)), reject),
+    )
+    // Whoever asked may have given up already: then the transaction tells of it.
+    answer.catch(nobodyAsks)
+    return answer
   }
 
-  #watch<Result extends { readonly command: string; readonly rowCount: number | null }>(
-    answer: Promise<Result>,
-  ): Promise<Result> {
-    const watched = answer.then(
-      (result) => {
-        if (result.command !== 'SELECT' && result.rowCount) this.#noteWritten(result.rowCount)
-        return result
+  #order(
+    text: string,
+    values: readonly Value[],
+    answered: (answer: Answer) => void,
+    failed: (error: unknown) => void,
+  ): void {
+    this.#unanswered += 1
+    if (this.#orders.length === 0) queueMicrotask(() => this.#depart())
+    this.#orders.push({
+      text,
+      values,
+      answered: (answer) => {
+        this.#note(answer.command, answer.rowCount)
+        answered(answer)
+        this.#tick()
       },
-      (error) => {
-        if (this.#fault === null || isAftermath(this.#fault)) this.#fault = error
-        throw error
+      failed: (error) => {
+        this.#blame(error)
+        failed(error)
+        this.#tick()
       },
-    )
-    // Whoever sent it may have given up already: then the transaction tells of it.
-    watched.catch(() => {})
-    return watched
+    })
+  }
+
+  /** All that is asked for without a pause goes out as one: a packet for each statement would cost more than the statements do. */
+  #depart(): void {
+    if (this.#orders.length === 0) return
+    const flight = new Flight(this.#orders, preparedOf(this.#client))
+    this.#orders = []
+    this.#client.query(flight as unknown as pg.Submittable)
+  }
+
+  #note(command: string, rows: number): void {
+    if (command !== 'SELECT' && rows > 0) this.#noteWritten(rows)
+  }
+
+  #blame(error: unknown): void {
+    if (this.#fault === null || isAftermath(this.#fault)) this.#fault = error
+  }
+
+  #tick(): void {
+    this.#unanswered -= 1
+    if (this.#unanswered > 0) return
+    for (const resolve of this.#whenAnswered.splice(0)) resolve()
   }
 }
 
-/**
- * All that is sent without a pause goes out in one packet: one for each statement would cost more than the statements do, here and in the
- * server. The driver's types do not tell of its socket.
- */
-function gather(client: pg.ClientBase): void {
-  const { stream } = (client as unknown as { readonly connection: { readonly stream: Socket } }).connection
-  if (stream.writableCorked > 0) return
-  stream.cork()
-  queueMicrotask(() => stream.uncork())
+function nobodyAsks(): void {}
+
+function commandOf({ command }: Answer): string {
+  return command
 }
 
 /** The connections of one store, and the transactions on them. */
@@ -182,13 +230,12 @@ export class Database {
   write<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
     return this.#retrying(() =>
       this.#using(async (session) => {
-        void session.exec('BEGIN')
+        session.begin()
         const result = await work(session)
         if (session.isUndone) return result
         const end = session.commit()
         await session.settle()
-        const { command } = await end
-        if (command !== 'COMMIT') throw new SluiceError('internal', 'The transaction was undone by the server.')
+        if ((await end) !== 'COMMIT') throw new SluiceError('internal', 'The transaction was undone by the server.')
         return result
       }),
     )
@@ -198,7 +245,7 @@ export class Database {
   read<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
     return this.#retrying(() =>
       this.#using(async (session) => {
-        void session.exec('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+        session.beginReading()
         const result = await work(session)
         await session.settle()
         // What was read is known: nobody waits for the end.

@@ -1,3 +1,4 @@
+import pg from 'pg'
 import { SluiceError } from '../../errors.ts'
 
 /** What an error of the server or the driver says of itself. */
@@ -19,6 +20,16 @@ export function isConflict(error: unknown): boolean {
 /** An earlier statement of the same transaction has failed: that one tells why. */
 export function isAftermath(error: unknown): boolean {
   return toldOf(error).code === '25P02'
+}
+
+/** Of a statement that the server passed over because of one before it. */
+export function aftermath(): Error {
+  return Object.assign(new Error('An earlier statement of the same transaction has failed.'), { code: '25P02' })
+}
+
+/** The server itself said no; otherwise the way to it is broken. */
+export function isServerError(error: unknown): boolean {
+  return error instanceof pg.DatabaseError
 }
 
 /** Nothing stands where something must. */
