@@ -362,6 +362,7 @@ const doors: Readonly<Record<string, string>> = {
   'src/store/postgres/writing.ts': 'create, commit and purge',
   'src/store/postgres/uniform.ts': 'commit',
   'src/store/postgres/claim.ts': 'claim',
+  'src/store/postgres/leasing.ts': 'claim',
   'src/store/postgres/purge.ts': 'purge',
   'src/store/postgres/transfer-placing.ts': 'a transfer into an empty store',
 }

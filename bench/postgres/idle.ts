@@ -4,7 +4,8 @@ import { type Place, pause } from './contender.ts'
 import { type ContenderName, contenders } from './contenders.ts'
 
 const [name = '', place = '{}', rounds = '0'] = process.argv.slice(2)
-const warmUp = 200
+/** The first are not counted: until then the compiler is at work, on all sides. */
+const warmUp = 1_000
 const contender = await contenders[name as ContenderName]()
 const idle = await contender.idle(JSON.parse(place) as Place)
 const times: number[] = []

@@ -1,11 +1,12 @@
 import pg from 'pg'
-import type { Clock } from '../../clock.ts'
+import { type Clock, systemClock } from '../../clock.ts'
 import { SluiceError } from '../../errors.ts'
-import { explained, isAftermath, isConflict, isStaleStatement } from './fault.ts'
-import { Flight, type Order, Prepared } from './flight.ts'
-import { type Answer, parserOf, type Row, type Value } from './statement.ts'
+import { explained, isConflict, isStaleStatement } from './fault.ts'
+import { Patience } from './patience.ts'
+import { Session } from './session.ts'
+import { parserOf, type Row, type Value } from './statement.ts'
 
-export type { Row, Value }
+export type { Row, Session, Value }
 
 /** A transaction that lost against others is done again so often. */
 const attemptsMax = 20
@@ -19,185 +20,14 @@ export const answerMsDefault = 30_000
 const statementShare = 0.8
 const idleShare = 0.5
 
+/** A server takes its time, whatever clock the store goes by. */
+const networkClock = systemClock()
+
 /** For what is not prepared. */
 const types = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
     return (format === 'binary' ? null : parserOf(oid)) ?? pg.types.getTypeParser(oid, format as 'text')
   },
-}
-
-/** What each connection has prepared. */
-const preparedBy = new WeakMap<pg.ClientBase, Prepared>()
-
-function preparedOf(client: pg.ClientBase): Prepared {
-  let prepared = preparedBy.get(client)
-  if (!prepared) {
-    prepared = new Prepared()
-    preparedBy.set(client, prepared)
-  }
-  return prepared
-}
-
-/** What a connection is asked, one after another, without waiting for the answers in between. */
-export class Session {
-  readonly #client: pg.ClientBase
-  readonly #noteWritten: (rows: number) => void
-  /** Asked for since the last flight left. */
-  #orders: Order[] = []
-  #unanswered = 0
-  #whenAnswered: (() => void)[] = []
-  #fault: unknown = null
-  /** The word that the server then says. */
-  #end: Promise<string> | null = null
-  #isUndone = false
-
-  constructor(client: pg.ClientBase, noteWritten: (rows: number) => void) {
-    this.#client = client
-    this.#noteWritten = noteWritten
-  }
-
-  /** Rows as arrays. Sent at once; other statements may be sent before the answer is there. */
-  all(sql: string, values: readonly Value[] = []): Promise<readonly Row[]> {
-    return this.#ask(sql, values, ({ rows }) => rows)
-  }
-
-  one(sql: string, values: readonly Value[] = []): Promise<Row | null> {
-    return this.#ask(sql, values, ({ rows }) => rows[0] ?? null)
-  }
-
-  /** Nobody asks for its answer; if it fails, the whole transaction does. */
-  send(sql: string, values: readonly Value[] = []): void {
-    this.#order(sql, values, nobodyAsks, nobodyAsks)
-  }
-
-  /** Statements whose text is used once: not prepared. */
-  exec(sql: string): Promise<pg.QueryArrayResult> {
-    this.#depart()
-    this.#unanswered += 1
-    const answer = this.#client.query({ text: sql, rowMode: 'array' }).then(
-      (result) => {
-        this.#note(result.command, result.rowCount ?? 0)
-        this.#tick()
-        return result
-      },
-      (error) => {
-        this.#blame(error)
-        this.#tick()
-        throw error
-      },
-    )
-    answer.catch(nobodyAsks)
-    return answer
-  }
-
-  begin(): void {
-    this.send('BEGIN')
-  }
-
-  /** All that is read from here on is of one moment. */
-  beginReading(): void {
-    this.send('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
-  }
-
-  /**
-   * The transaction ends here: its COMMIT goes out with what was sent last, and nobody waits for the answers in between. Whatever fails
-   * after this on our side fails too late.
-   */
-  commit(): Promise<string> {
-    this.#end ??= this.#ask('COMMIT', [], commandOf)
-    return this.#end
-  }
-
-  /** Nothing was written that anybody needs: the server need not bring it to the disk. */
-  undo(): void {
-    this.#isUndone = true
-    this.#end ??= this.#ask('ROLLBACK', [], commandOf)
-  }
-
-  /** Once the end is answered: whether the connection can be used again. */
-  isOver(): Promise<boolean> {
-    if (!this.#end) return Promise.resolve(true)
-    return this.#end.then(
-      () => true,
-      () => false,
-    )
-  }
-
-  get isUndone(): boolean {
-    return this.#isUndone
-  }
-
-  /** The first thing that went wrong, once all that was sent has been answered. */
-  async settle(): Promise<void> {
-    if (this.#unanswered > 0) await new Promise<void>((resolve) => this.#whenAnswered.push(resolve))
-    if (this.#fault !== null) throw this.#fault
-  }
-
-  /** What really went wrong: statements behind the one that failed are refused only because of it. */
-  faultBehind(error: unknown): unknown {
-    return isAftermath(error) ? (this.#fault ?? error) : error
-  }
-
-  #ask<Result>(sql: string, values: readonly Value[], read: (answer: Answer) => Result): Promise<Result> {
-    const answer = new Promise<Result>((resolve, reject) =>
-      this.#order(sql, values, (answer) => resolve(read(answer)), reject),
-    )
-    // Whoever asked may have given up already: then the transaction tells of it.
-    answer.catch(nobodyAsks)
-    return answer
-  }
-
-  #order(
-    text: string,
-    values: readonly Value[],
-    answered: (answer: Answer) => void,
-    failed: (error: unknown) => void,
-  ): void {
-    this.#unanswered += 1
-    if (this.#orders.length === 0) queueMicrotask(() => this.#depart())
-    this.#orders.push({
-      text,
-      values,
-      answered: (answer) => {
-        this.#note(answer.command, answer.rowCount)
-        answered(answer)
-        this.#tick()
-      },
-      failed: (error) => {
-        this.#blame(error)
-        failed(error)
-        this.#tick()
-      },
-    })
-  }
-
-  /** All that is asked for without a pause goes out as one: a packet for each statement would cost more than the statements do. */
-  #depart(): void {
-    if (this.#orders.length === 0) return
-    const flight = new Flight(this.#orders, preparedOf(this.#client))
-    this.#orders = []
-    this.#client.query(flight as unknown as pg.Submittable)
-  }
-
-  #note(command: string, rows: number): void {
-    if (command !== 'SELECT' && rows > 0) this.#noteWritten(rows)
-  }
-
-  #blame(error: unknown): void {
-    if (this.#fault === null || isAftermath(this.#fault)) this.#fault = error
-  }
-
-  #tick(): void {
-    this.#unanswered -= 1
-    if (this.#unanswered > 0) return
-    for (const resolve of this.#whenAnswered.splice(0)) resolve()
-  }
-}
-
-function nobodyAsks(): void {}
-
-function commandOf({ command }: Answer): string {
-  return command
 }
 
 /** The connections of one store, and the transactions on them. */
@@ -207,6 +37,7 @@ export class Database {
   readonly #config: pg.ClientConfig
   readonly #settings: string
   readonly #clock: Clock
+  readonly #patience: Patience
   #rowsWritten = 0
   #isClosed = false
   #hasWorked = false
@@ -216,8 +47,11 @@ export class Database {
     this.where = placeOf(url)
     this.#config = configOf(url, answerMs)
     this.#settings = settingsOf(schema, answerMs)
-    this.#pool = new pg.Pool({ ...this.#config, max: connectionsMax, idleTimeoutMillis: 30_000 })
+    this.#patience = new Patience(networkClock, answerMs)
+    // A timer of the driver's for every question would cost more than many of them do.
+    this.#pool = new pg.Pool({ ...this.#config, query_timeout: 0, max: connectionsMax, idleTimeoutMillis: 30_000 })
     this.#pool.on('connect', (client) => void client.query(this.#settings).catch(() => {}))
+    this.#pool.on('remove', (client) => this.#patience.forget(client))
     // An idle connection that is lost is no news: the next one is made when it is needed.
     this.#pool.on('error', () => {})
   }
@@ -285,6 +119,7 @@ export class Database {
     if (this.#isClosed) return
     this.#isClosed = true
     await this.#pool.end()
+    this.#patience.stop()
   }
 
   get isClosed(): boolean {
@@ -297,10 +132,12 @@ export class Database {
     // Without a listener an error between two statements would end the process.
     const ignore = () => {}
     client.on('error', ignore)
-    const session = new Session(client, (rows) => {
+    const session = new Session(client, networkClock, (rows) => {
       this.#rowsWritten += rows
     })
+    this.#patience.begin(client, session)
     const release = (isSound: boolean) => {
+      this.#patience.end(client)
       client.off('error', ignore)
       client.release(!isSound)
     }

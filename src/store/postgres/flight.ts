@@ -21,11 +21,10 @@ export interface Wire {
 
 /** What the driver asks of a query, beyond what its types tell. */
 interface DriverQuery {
-  callback: (error: Error | null) => void
   /** Makes it use the protocol in which statements are prepared. */
   queryMode: string
 }
-const DriverQuery = pg.Query as unknown as new (text: string) => DriverQuery
+const DriverQuery = pg.Query as unknown as new (text: string, callback: () => void) => DriverQuery
 
 /** How the columns of a statement are read, for every one that was described once. */
 const parsersByText = new Map<string, readonly (Parser | null)[]>()
@@ -46,14 +45,11 @@ export class Flight extends DriverQuery {
   #current = 0
 
   constructor(orders: readonly Order[], prepared: Prepared) {
-    super('a flight of statements')
+    // Given a callback only later, every one of them would be kept alive until the next full collection, and all that it leads to.
+    super('a flight of statements', noCallback)
     this.queryMode = 'extended'
     this.#orders = orders
     this.#prepared = prepared
-    // Also the driver tells of a failure: it has waited too long for an answer.
-    this.callback = (error) => {
-      if (error) this.#fail(error)
-    }
   }
 
   prepare(wire: Wire): void {
@@ -105,15 +101,9 @@ export class Flight extends DriverQuery {
     answered(answer)
   }
 
-  handleReadyForQuery(): void {
-    this.callback(null)
-  }
+  handleReadyForQuery(): void {}
 
   handleError(error: Error): void {
-    this.callback(error)
-  }
-
-  #fail(error: Error): void {
     const failed = this.#orders.slice(this.#current)
     this.#current = this.#orders.length
     failed.forEach(({ text, failed }, index) => {
@@ -123,6 +113,8 @@ export class Flight extends DriverQuery {
     })
   }
 }
+
+function noCallback(): void {}
 
 /** What one connection has prepared, and by which names. */
 export class Prepared {
