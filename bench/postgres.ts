@@ -28,8 +28,11 @@ const plan = quick
   : // In a second or two the compiler is still at work on all sides: several seconds are measured.
     { count: 300_000, rounds: 3, processes: [1, 2, 4], children: 100_000, singles: 500, waiting: 1_000_000 }
 /** It commits each job by itself, and its flows lock the parent for each child: a part of the work takes it as long as all of it takes the others. */
-const countOf = (name: ContenderName) =>
-  name === 'bullmq_postgres' ? (quick ? 2_000 : 10_000) : name === 'bullmq_redis' ? (quick ? 20_000 : 100_000) : plan.count
+const countOf = (name: ContenderName) => {
+  if (name === 'bullmq_postgres') return quick ? 2_000 : 10_000
+  if (name === 'bullmq_redis') return quick ? 20_000 : 100_000
+  return plan.count
+}
 const childrenOf = (name: ContenderName) => (name === 'bullmq_postgres' ? (quick ? 500 : 2_000) : plan.children)
 /** They are well behind in every round, and take most of the time: once will do. */
 const roundsOf = (name: ContenderName) => (name.startsWith('bullmq') ? 1 : plan.rounds)
