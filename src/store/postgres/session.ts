@@ -171,7 +171,13 @@ export class Session {
     if (this.#orders.length === 0) return
     const flight = new Flight(this.#orders, preparedOf(this.#client))
     this.#orders = []
-    this.#client.query(flight as unknown as pg.Submittable)
+    try {
+      this.#client.query(flight as unknown as pg.Submittable)
+    } catch (error) {
+      // A value that cannot be put into words, such as a text that would be too long. A part of the flight may have left: nobody can go on from there.
+      flight.handleError(error as Error)
+      this.abandon()
+    }
   }
 
   #note(command: string, rows: number): void {
