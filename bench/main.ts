@@ -48,7 +48,12 @@ const goals: Readonly<Record<string, string>> = {
  * What `sluice worker` gives itself, and docs/operating/embedded.md recommends for a process of one's own: by default V8 lets the young
  * generation grow to a hundred MiB, and has helpers collect it that take the cores of those who work. For the peers it is the same.
  */
-const runtime = ['--max-semi-space-size=16', '--no-parallel-scavenge', '--v8-pool-size=2']
+const runtime = [
+  '--max-semi-space-size=16',
+  '--no-allocation-site-pretenuring',
+  '--no-parallel-scavenge',
+  '--v8-pool-size=2',
+]
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

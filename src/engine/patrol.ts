@@ -1,5 +1,6 @@
 import { messageOf, SluiceError } from '../errors.ts'
 import type { Running } from './running.ts'
+import type { RunningSet } from './running-set.ts'
 import type { Services } from './services.ts'
 
 /** What the patrol asks of its worker. */
@@ -17,12 +18,13 @@ const everyMs = 50
 /** While something runs: tells the renewing thread of long runs, drops what is late, and looks whether leases were ended. */
 export class Patrol {
   readonly #services: Services
-  readonly #running: ReadonlyMap<number, Running>
+  readonly #running: RunningSet
   readonly #worker: PatrolledWorker
   #cancel: (() => void) | null = null
   #lookedAt = 0
+  #lookedUpTo = 0
 
-  constructor(services: Services, running: ReadonlyMap<number, Running>, worker: PatrolledWorker) {
+  constructor(services: Services, running: RunningSet, worker: PatrolledWorker) {
     this.#services = services
     this.#running = running
     this.#worker = worker
@@ -44,7 +46,7 @@ export class Patrol {
   #round(): void {
     const { store, limits } = this.#services
     const now = store.time()
-    for (const running of [...this.#running.values()]) {
+    for (const running of [...this.#running]) {
       if (running.dropped || now - running.startedAt < everyMs) continue
       if (now >= running.deadline) this.#late(running)
       else if (!running.watched) {
@@ -63,11 +65,20 @@ export class Patrol {
     void release.catch(() => this.#worker.doubt())
   }
 
+  /** As many as one question may name; where more are running, those come next that were not asked about. */
+  #nextPage(max: number): readonly Running[] {
+    const all = [...this.#running]
+    if (all.length <= max) return all
+    const from = this.#lookedUpTo >= all.length ? 0 : this.#lookedUpTo
+    this.#lookedUpTo = from + max
+    return all.slice(from, from + max)
+  }
+
   /** Some leases may have been ended from outside: whatever runs without one is dropped. */
   async lookForEnded(): Promise<void> {
     const { store, limits, log } = this.#services
     this.#lookedAt = store.time()
-    const long = [...this.#running.values()].slice(0, limits.pageMax)
+    const long = this.#nextPage(limits.pageMax)
     try {
       const entities = await store.get(long.map((running) => running.entity.id))
       const stopped: Running[] = []
@@ -75,9 +86,9 @@ export class Patrol {
         const entity = entities[index]
         if (entity && !entity.stopped && entity.owner === this.#worker.id() && entity.epoch === running.entity.epoch)
           return
-        // A run that has just committed is not in the map any more, or its entity is newer than what was read.
+        // A run that has just committed is not in the set any more, or its entity is newer than what was read.
         if (entity && entity.seq < running.entity.seq) return
-        if (this.#running.get(running.entity.id) !== running) return
+        if (!this.#running.has(running)) return
         const why = entity?.stopped ? 'was cancelled with its parent' : 'was moved by someone else'
         const message = `${running.entity.machine} ${running.entity.id} ${why}.`
         this.#worker.drop(running, new SluiceError('lease_lost', message))

@@ -1,6 +1,9 @@
 import type { Entity } from '../entity.ts'
 import type { Run } from './registry.ts'
 
+/** The place of one that is in no set. */
+export const nowhere = -1
+
 /** One claimed entity in this process, from the claim to the end of its lease. */
 export class Running {
   /** As the store has it: replaced by each saved move. */
@@ -19,6 +22,8 @@ export class Running {
   wrote = false
   /** It has made a checkpoint that no attempt before had reached: what went wrong before that does not count. */
   isFurther = false
+  /** Where it stands among those that run: its set's own business. */
+  place = nowhere
   #controller: AbortController | null = null
   #reason: Error | null = null
 

@@ -10,6 +10,7 @@ import { Membership } from './membership.ts'
 import { Patrol } from './patrol.ts'
 import { placeOf, type Run } from './registry.ts'
 import { Running } from './running.ts'
+import { RunningSet } from './running-set.ts'
 import type { Services } from './services.ts'
 import { gatherMs, Slots } from './slots.ts'
 import { Trouble } from './trouble.ts'
@@ -27,7 +28,7 @@ export class Worker {
   readonly #slots = new Map<string, Slots>()
   readonly #runByPlace = new Map<string, Run>()
   #lastClaimed: { name: string; version: number; state: string; run: Run } | null = null
-  readonly #running = new Map<number, Running>()
+  readonly #running = new RunningSet()
   #state: 'idle' | 'working' | 'draining' | 'ended' = 'idle'
   #claiming = false
   #current: Promise<void> | null = null
@@ -128,10 +129,9 @@ export class Worker {
     await this.#current
     await this.#giveBack([...this.#slots.values()].flatMap((slots) => slots.queue))
     await this.#drained(this.#services.limits.drainMs)
-    for (const running of this.#running.values())
-      running.abort(new SluiceError('lease_lost', 'This process is stopping.'))
+    for (const running of this.#running) running.abort(new SluiceError('lease_lost', 'This process is stopping.'))
     await this.#drained(Math.min(1_000, this.#services.limits.drainMs))
-    for (const running of this.#running.values()) running.dropped = true
+    for (const running of this.#running) running.dropped = true
     this.#state = 'ended'
     this.#patrol.stop()
     await this.#membership.leave()
@@ -168,7 +168,7 @@ export class Worker {
   /** The lease is gone: others have, or will have, what we held. Nothing of it is ours any more. */
   #dropAll(): void {
     const reason = new SluiceError('lease_lost', 'The worker lost its lease.')
-    for (const running of [...this.#running.values()]) this.#drop(running, reason)
+    for (const running of [...this.#running]) this.#drop(running, reason)
   }
 
   #poll(): void {
@@ -280,7 +280,7 @@ export class Worker {
   }
 
   #accept(running: Running): void {
-    this.#running.set(running.entity.id, running)
+    this.#running.add(running)
     const slots = this.#slotsOf(running.run)
     slots.accept(this.#services.store.time())
     if (slots.isFull || this.#services.completer.isBurdened) slots.queue.push(running)
@@ -299,7 +299,7 @@ export class Worker {
     const now = this.#services.store.time()
     for (const running of group) {
       const slots = this.#slotsOf(running.run)
-      this.#running.set(running.entity.id, running)
+      this.#running.add(running)
       slots.accept(now)
       slots.active += 1
       running.active = true
@@ -345,14 +345,14 @@ export class Worker {
 
   #ended(running: Running): void {
     this.#returned(running)
-    if (this.#running.get(running.entity.id) !== running) return
+    if (!this.#running.has(running)) return
     this.#forget(running)
     this.#slotsOf(running.run).end(this.#services.store.time())
     this.#lookForMore()
   }
 
   #forget(running: Running): void {
-    this.#running.delete(running.entity.id)
+    this.#running.delete(running)
     if (running.watched) this.#membership.heart?.unwatch(running.entity.id)
     if (this.#running.size > 0) return
     for (const resolve of this.#whenEmpty.splice(0)) resolve()
@@ -395,7 +395,7 @@ export class Worker {
     this.#inDoubt = false
     this.#squaredAt = now
     try {
-      await store.release({ kind: 'all_but', worker, keep: [...this.#running.keys()] })
+      await store.release({ kind: 'all_but', worker, keep: [...this.#running].map(({ entity }) => entity.id) })
     } catch (error) {
       this.#inDoubt = true
       throw error

@@ -49,7 +49,7 @@ export const engineBugs: readonly Bug[] = [
     name: 'lost-claim-kept',
     what: 'A claim whose answer was lost leaves its entities with a worker that does not know of them.',
     file: 'src/engine/worker.ts',
-    find: "await store.release({ kind: 'all_but', worker, keep: [...this.#running.keys()] })",
+    find: "await store.release({ kind: 'all_but', worker, keep: [...this.#running].map(({ entity }) => entity.id) })",
     replace: '',
     caughtBy: inSimulation(lostAnswers),
   },

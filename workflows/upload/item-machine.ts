@@ -129,6 +129,6 @@ export const uploadItem = defineMachine({
       'HNItemDeduplicationProcessor',
       'HNItemHierarchyProcessor',
       'HNItemIndexingProcessor',
-    ].map((name) => [name, { parallel: 2_000, timeoutMs: 120_000 }]),
+    ].map((name) => [name, { parallel: 1_500, timeoutMs: 120_000 }]),
   ),
 })

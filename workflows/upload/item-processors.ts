@@ -10,6 +10,7 @@ import {
 } from 'sluice'
 import type { Desk } from './desk/desk.ts'
 import { type LoadedGroup, type Remark, type VerdictGroup, verdicts } from './desk/wire.ts'
+import { EntitySlots } from './entity-slots.ts'
 import { type ItemType, itemTypes } from './hn-item.ts'
 import type { ItemData } from './item-data.ts'
 
@@ -87,29 +88,34 @@ export function itemProcessors(desk: Desk) {
 
 /** What the desk found when it loaded items that are not yet indexed. What is forgotten is asked again. */
 class Found {
-  readonly #byEntity = new Map<number, { readonly loaded: LoadedGroup; readonly position: number }>()
-  readonly #max = 16_384
+  readonly #slots = new EntitySlots()
+  readonly #groups = new Array<LoadedGroup | null>(this.#slots.count).fill(null)
+  readonly #positions = new Uint32Array(this.#slots.count)
 
   keep(entity: number, loaded: LoadedGroup, position: number): void {
-    if (this.#byEntity.size >= this.#max) this.#byEntity.delete(this.#byEntity.keys().next().value as number)
-    this.#byEntity.set(entity, { loaded, position })
+    const slot = this.#slots.take(entity)
+    this.#groups[slot] = loaded
+    this.#positions[slot] = position
   }
 
   /** Null: of none. Undefined: it was not looked for. */
   duplicateOf(entity: number): number | null | undefined {
-    const found = this.#byEntity.get(entity)
-    if (!found) return undefined
-    const of = found.loaded.duplicatesOf[found.position] as number
+    const slot = this.#slots.of(entity)
+    if (slot < 0) return undefined
+    const of = this.#groups[slot]!.duplicatesOf[this.#positions[slot]!]!
     return Number.isNaN(of) ? null : of
   }
 
   isParentKnown(entity: number): boolean | undefined {
-    const found = this.#byEntity.get(entity)
-    return found && found.loaded.knownParents[found.position] === 1
+    const slot = this.#slots.of(entity)
+    return slot < 0 ? undefined : this.#groups[slot]!.knownParents[this.#positions[slot]!] === 1
   }
 
   forget(entity: number): void {
-    this.#byEntity.delete(entity)
+    const slot = this.#slots.of(entity)
+    if (slot < 0) return
+    this.#slots.free(slot)
+    this.#groups[slot] = null
   }
 }
 

@@ -7,6 +7,7 @@ import type { Host } from '../host.ts'
 import type { ProgressBar } from '../progress-bar.ts'
 import { remotePlace } from '../remote-place.ts'
 import { placeDefault } from './defaults.ts'
+import { fileBytes } from './file-bytes.ts'
 import { type Opened, openToWork } from './place.ts'
 import { type WorkOptions, workOn } from './work.ts'
 
@@ -21,17 +22,15 @@ export interface RunOptions extends WorkOptions {
   readonly collection?: string
 }
 
-/** How much of a file is read at once: less costs time, more costs memory. */
-const readBytes = 1_048_576
-
 /** Uploads a file and stays until its batch is settled. A file that is known already is not uploaded again. */
 export async function run(file: string, options: RunOptions, host: Host): Promise<number> {
   let source: Source
   return workOn(
     {
       async open(signal) {
-        if (remotePlace(options, placeDefault, host.environment)) refuseServersOwn(options)
-        source = await sourceOf(file, options, host, signal)
+        const isRemote = remotePlace(options, placeDefault, host.environment) !== null
+        if (isRemote) refuseServersOwn(options)
+        source = await sourceOf(file, isRemote, options, host, signal)
         return openToWork(options, host.environment, await familyOptions(options))
       },
       begin: (opened, bar) => receive(opened, source, options, host, bar),
@@ -50,6 +49,9 @@ function refuseServersOwn(options: RunOptions): void {
   }
 }
 
+/** How much of a file is sent at once. */
+const sendBytes = 1_048_576
+
 interface Source {
   readonly bytes: AsyncIterable<Uint8Array>
   readonly fileName: string
@@ -58,12 +60,19 @@ interface Source {
 }
 
 /** Looked at before anything is opened: a mistyped name leaves no store behind. */
-async function sourceOf(file: string, { name }: RunOptions, { input }: Host, signal: AbortSignal): Promise<Source> {
+async function sourceOf(
+  file: string,
+  isRemote: boolean,
+  { name }: RunOptions,
+  { input }: Host,
+  signal: AbortSignal,
+): Promise<Source> {
   if (file === '-') return { bytes: addAbortSignal(signal, input), fileName: name ?? 'stdin', size: null }
   const found = await stat(file)
   if (found.isDirectory()) throw new SluiceError('invalid', `${file} is a folder, not a file.`)
   return {
-    bytes: createReadStream(file, { highWaterMark: readBytes, signal }),
+    // A connection may hold on to a piece while the next one is read.
+    bytes: isRemote ? createReadStream(file, { highWaterMark: sendBytes, signal }) : fileBytes(file, signal),
     fileName: name ?? file,
     size: found.isFile() ? found.size : null,
   }

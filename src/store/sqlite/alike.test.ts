@@ -196,9 +196,15 @@ suite('children alike', () => {
     kinds.map(([ordinal, changes]) => aChild(parent, ordinal, changes))
 
   const fifty = Array.from({ length: 50 }, (_, ordinal) => [ordinal, plain] as const)
+  const many = Array.from({ length: 547 }, (_, ordinal) => [ordinal, { data: `${ordinal}` }] as const)
+  const long = Array.from(
+    { length: 9 },
+    (_, ordinal) => [ordinal, { data: `"${'x'.repeat(60_000)}${ordinal}"` }] as const,
+  )
 
   for (const [what, kinds] of [
-    ['more than are written at once', fifty],
+    ['more than are written at once', many],
+    ['more characters than are written at once', long],
     [
       'plain and not plain in turn',
       [0, 1, 2, 3, 4, 5].map((ordinal) => [ordinal, ordinal % 2 ? labelled : plain] as const),

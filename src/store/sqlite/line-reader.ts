@@ -1,6 +1,6 @@
-import type { Database } from './database.ts'
+import type { Database, Row } from './database.ts'
 import type { Line } from './lines.ts'
-import { type EntityRow, selectStandingRows, standingRowOf } from './row.ts'
+import { commonOf, type EntityRow, selectCommon, selectStandingRows, standingRowOf } from './row.ts'
 
 /** Rows of the first read when several lines are merged; it doubles from read to read. */
 const chunkMin = 32
@@ -9,11 +9,14 @@ const fittingMin = 4
 /** So many lines are read at once. With more, it is first looked at where each begins: most of them are not read at all. */
 const readAtOnce = 2
 
+const firstCommon = `${selectCommon} WHERE line = ? AND rank IS NOT NULL ORDER BY rank, id LIMIT 1`
 const firstRows = `${selectStandingRows} WHERE line = ? AND rank IS NOT NULL ORDER BY rank, id LIMIT ?`
 const nextRows = `${selectStandingRows} WHERE line = ? AND rank IS NOT NULL AND (rank, id) > (?, ?) ORDER BY rank, id LIMIT ?`
 const firstOf = (column: string) =>
   `(SELECT ${column} FROM entity WHERE line = value AND rank IS NOT NULL ORDER BY rank, id LIMIT 1)`
 const selectHeads = `SELECT value, ${firstOf('rank')}, ${firstOf('id')} FROM json_each(?)`
+
+const none: readonly Row[] = []
 
 /** Where a row stands in its line. */
 type Head = Pick<EntityRow, 'rank' | 'id'>
@@ -58,14 +61,18 @@ class LineReader<Tag> {
   }
 
   #read(): void {
+    const { id } = this.line
     const last = this.#rows.at(-1)
-    const values = last
-      ? this.#database.all(nextRows, this.line.id, last.rank, last.id, this.#chunk)
-      : this.#database.all(firstRows, this.line.id, this.#chunk)
+    const common = last ? commonOf(last) : (this.#database.get(firstCommon, id) ?? null)
+    const values = !common
+      ? none
+      : last
+        ? this.#database.all(nextRows, ...common, id, last.rank, last.id, this.#chunk)
+        : this.#database.all(firstRows, ...common, id, this.#chunk)
     let length = 0
     this.#rows = []
     for (const row of values) {
-      const taken = standingRowOf(row, this.line)
+      const taken = standingRowOf(row, this.line, common!)
       length += taken.data.length
       this.#rows.push(taken)
     }

@@ -1,11 +1,16 @@
 import { bear, isPlainBirth } from './births.ts'
+import type { Value } from './database.ts'
 import type { LaneRow } from './lanes.ts'
 import type { Ledger } from './ledger.ts'
 import { place } from './placing.ts'
 import type { EntityRow } from './row.ts'
 
 /** Rows of one statement: with more, it was no faster. */
-const rowsAtOnce = 20
+const rowsAtOnce = 250
+/** What is left over is written by so many, and then at once: so there are few statements, whatever the numbers. */
+const restAtOnce = 20
+/** A statement keeps what was bound to it last. */
+const charactersAtOnce = 256 * 1024
 
 /**
  * Writes children. Most are alike but for id, source, ordinal and data: so many of them are one statement, to which all that they
@@ -15,6 +20,7 @@ export class Nursery {
   readonly #ledger: Ledger
   readonly #now: number
   #rows: EntityRow[] = []
+  #characters = 0
 
   constructor(ledger: Ledger, now: number) {
     this.#ledger = ledger
@@ -31,18 +37,27 @@ export class Nursery {
     const [first] = this.#rows
     if (first && !isAlike(first, row)) this.flush()
     this.#rows.push(row)
-    if (this.#rows.length === rowsAtOnce) this.flush()
+    this.#characters += row.data.length
+    if (this.#rows.length === rowsAtOnce || this.#characters >= charactersAtOnce) this.flush()
   }
 
   flush(): void {
     const rows = this.#rows
-    const [first] = rows
-    if (!first) return
+    if (rows.length === 0) return
     this.#rows = []
-    const own: (number | string | null)[] = []
-    for (const row of rows) own.push(row.id, row.source, row.ordinal, row.data)
-    this.#ledger.database.run(
-      insertAlike(rows.length),
+    this.#characters = 0
+    let from = 0
+    while (from < rows.length) {
+      const left = rows.length - from
+      const count = left >= rowsAtOnce ? rowsAtOnce : Math.min(left, restAtOnce)
+      this.#insert(rows, from, count)
+      from += count
+    }
+  }
+
+  #insert(rows: readonly EntityRow[], from: number, count: number): void {
+    const first = rows[from] as EntityRow
+    const values: Value[] = [
       first.line,
       first.rank,
       first.machine,
@@ -57,8 +72,12 @@ export class Nursery {
       first.plan,
       first.createdAt,
       first.createdBy,
-      ...own,
-    )
+    ]
+    for (let position = from; position < from + count; position += 1) {
+      const row = rows[position] as EntityRow
+      values.push(row.id, row.source, row.ordinal, row.data)
+    }
+    this.#ledger.database.statement(insertAlike(count)).run(...values)
   }
 }
 
@@ -83,15 +102,17 @@ function isAlike(one: EntityRow, other: EntityRow): boolean {
 
 const statements = new Map<number, string>()
 
+/** Values in the order of their question marks: those with numbers are looked for one by one, each time that one is bound. */
 function insertAlike(count: number): string {
   let sql = statements.get(count)
   if (sql === undefined) {
-    const values = Array.from({ length: count }, (_, row) => {
-      const [id, source, ordinal, data] = [15, 16, 17, 18].map((first) => first + row * 4)
-      return `(?${id}, ?1, ?2, ?3, ?4, ?4, 0, 0, 0, ?5, 0, 0, ?6, ?${source}, ?${ordinal}, ?7, ?8, ?9, ?10, ?11, ?12, 0, ?13, ?14, ?13, ?${data})`
-    })
+    const own = new Array<string>(count).fill('(?, ?, ?, ?)').join(', ')
     sql = `INSERT INTO entity (id, line, rank, machine, state, born, seq, epoch, generation, settled, attempts, suspect, lane,
-      source, ordinal, staging, labels, priority, wait, at, plan, standing, created_at, created_by, changed_at, data) VALUES ${values.join(', ')}`
+      source, ordinal, staging, labels, priority, wait, at, plan, standing, created_at, created_by, changed_at, data)
+      SELECT own.column1, line, rank, machine, state, state, 0, 0, 0, settled, 0, 0, lane,
+      own.column2, own.column3, staging, labels, priority, wait, at, plan, 0, created_at, created_by, created_at, own.column4
+      FROM (SELECT ? AS line, ? AS rank, ? AS machine, ? AS state, ? AS settled, ? AS lane, ? AS staging, ? AS labels,
+      ? AS priority, ? AS wait, ? AS at, ? AS plan, ? AS created_at, ? AS created_by) CROSS JOIN (VALUES ${own}) AS own`
     statements.set(count, sql)
   }
   return sql

@@ -1,32 +1,44 @@
+import { EntitySlots } from '../entity-slots.ts'
 import type { HNItem } from '../hn-item.ts'
 
-/** Those of a few groups, not those of a file. */
-const itemsMax = 16_384
 const bytesMax = 16 * 1024 ** 2
 
-/** Items that were loaded and not yet indexed, by entity. What it gives up, the oldest first, is read again when it is needed. */
+/** Items that were loaded and not yet indexed, by entity. What it gives up is read again when it is needed. */
 export class InHand {
-  readonly #byEntity = new Map<number, { readonly item: HNItem; readonly bytes: number }>()
+  readonly #slots = new EntitySlots()
+  readonly #items = new Array<HNItem | null>(this.#slots.count).fill(null)
+  readonly #lengths = new Float64Array(this.#slots.count)
   #bytes = 0
+  /** The slot that is given up next: they are taken in about the order of their numbers. */
+  #oldest = 0
 
   of(entity: number): HNItem | undefined {
-    return this.#byEntity.get(entity)?.item
+    const slot = this.#slots.of(entity)
+    return slot < 0 ? undefined : (this.#items[slot] ?? undefined)
   }
 
   keep(entity: number, item: HNItem, bytes: number): void {
-    this.drop(entity)
-    this.#byEntity.set(entity, { item, bytes })
-    this.#bytes += bytes
-    for (const oldest of this.#byEntity.keys()) {
-      if (this.#byEntity.size <= itemsMax && this.#bytes <= bytesMax) return
-      this.drop(oldest)
+    const slot = this.#slots.take(entity)
+    this.#bytes += bytes - this.#lengths[slot]!
+    this.#items[slot] = item
+    this.#lengths[slot] = bytes
+    // One that is too big by itself is not kept at all.
+    if (bytes > bytesMax) this.#empty(slot)
+    while (this.#bytes > bytesMax) {
+      if (this.#oldest !== slot) this.#empty(this.#oldest)
+      this.#oldest = (this.#oldest + 1) % this.#slots.count
     }
   }
 
   drop(entity: number): void {
-    const held = this.#byEntity.get(entity)
-    if (!held) return
-    this.#bytes -= held.bytes
-    this.#byEntity.delete(entity)
+    const slot = this.#slots.of(entity)
+    if (slot >= 0) this.#empty(slot)
+  }
+
+  #empty(slot: number): void {
+    this.#slots.free(slot)
+    this.#bytes -= this.#lengths[slot]!
+    this.#items[slot] = null
+    this.#lengths[slot] = 0
   }
 }
