@@ -59,6 +59,19 @@ test('a line that is too long and one that is not UTF-8 are problems of their ow
   ])
 })
 
+test('a blank line is passed over however long it is, and however it arrives', async () => {
+  const bytes = Buffer.from(`\ufeff${' '.repeat(40)}\r\n${'\t'.repeat(40)}\n${' '.repeat(40)}x\n\n${'\r'.repeat(40)}`)
+  for (const cuts of [[], [1], [2, 20], [60, 61], [100], Array.from(bytes, (_, index) => index)]) {
+    const [batch] = await batchesOf(bytes, { lineBytesMax: 6 }, cuts)
+    assert.deepEqual(
+      batch!.lines.map((line) => [line.line, 'problem' in line && line.problem.code]),
+      [[3, 'too_long']],
+    )
+    assert.equal(batch!.blank, 4)
+    assert.equal(batch!.next.offset, bytes.length)
+  }
+})
+
 test('an empty source has no lines; a mark alone is a blank one', async () => {
   assert.deepEqual(await batchesOf(Buffer.alloc(0), { lineBytesMax: 9 }), [
     { lines: [], blank: 0, next: { offset: 0, line: 1 } },

@@ -79,6 +79,8 @@ class LineReader {
   #length = 0
   /** It is over the bound: only its end matters. */
   #isPassed = false
+  /** Of one over the bound: something but blanks was seen. */
+  #hasContent = false
 
   constructor({ offset, line }: LinePlace, lineBytesMax: number) {
     this.#offset = offset
@@ -131,8 +133,11 @@ class LineReader {
 
   #hold(part: Buffer): void {
     this.#length += part.length
-    if (this.#length > this.#lineBytesMax + slackBytes) {
+    if (this.#isPassed) {
+      this.#hasContent ||= !isBlank(part)
+    } else if (this.#length > this.#lineBytesMax + slackBytes) {
       this.#isPassed = true
+      this.#hasContent = !isBlank(this.#unmarked(Buffer.concat([...this.#held, part])))
       this.#held = []
     }
     // A copy: the source may use its memory again.
@@ -145,27 +150,32 @@ class LineReader {
     this.#held = []
     this.#length = 0
     this.#isPassed = false
+    this.#hasContent = false
+  }
+
+  /** A mark at the beginning of the file is none of its first line's. */
+  #unmarked(line: Buffer): Buffer {
+    const hasMark = this.#offset === 0 && line.subarray(0, byteOrderMark.length).equals(byteOrderMark)
+    return hasMark ? line.subarray(byteOrderMark.length) : line
   }
 
   /** The whole line but for its line feed; null: it was too long to be held. */
   #finish(whole: Buffer | null, wholeLength: number, breakBytes: number): void {
     const start = this.#offset
     const line = this.#line
+    const unmarked = whole && this.#unmarked(whole)
     this.#offset += wholeLength + breakBytes
     this.#line += 1
-    if (whole === null || whole.length > this.#lineBytesMax + slackBytes) {
-      this.#lines.push({ offset: start, line, length: wholeLength, problem: tooLong(wholeLength, this.#lineBytesMax) })
-      return
-    }
-    const hasMark = start === 0 && whole.subarray(0, byteOrderMark.length).equals(byteOrderMark)
-    const first = hasMark ? byteOrderMark.length : 0
-    const last = whole.at(-1) === carriageReturn ? whole.length - 1 : whole.length
-    const bytes = whole.subarray(first, Math.max(first, last))
-    if (isBlank(bytes)) {
+    if (unmarked ? isBlank(unmarked) : !this.#hasContent) {
       this.#blank += 1
       return
     }
-    const span = { offset: start + first, line, length: bytes.length }
+    if (unmarked === null) {
+      this.#lines.push({ offset: start, line, length: wholeLength, problem: tooLong(wholeLength, this.#lineBytesMax) })
+      return
+    }
+    const bytes = unmarked.at(-1) === carriageReturn ? unmarked.subarray(0, -1) : unmarked
+    const span = { offset: start + wholeLength - unmarked.length, line, length: bytes.length }
     if (bytes.length > this.#lineBytesMax)
       this.#lines.push({ ...span, problem: tooLong(bytes.length, this.#lineBytesMax) })
     else if (!isUtf8(bytes)) this.#lines.push({ ...span, problem: notUtf8 })
