@@ -4,6 +4,7 @@ import { Database } from './database.ts'
 import { FileNumbers } from './file-numbers.ts'
 import { foldStep, freshCount, isFoldDue, isFoldOpen } from './fold.ts'
 import { type FoundRow, foundRows } from './found-row.ts'
+import { FreshKeys } from './fresh-keys.ts'
 import {
   type Ancestry,
   type AncestryEnd,
@@ -56,6 +57,8 @@ export interface CatalogueOptions {
 const freshMaxDefault = 65_536
 /** With so many times that number, whoever puts rows has to fold them. */
 const freshBound = 4
+/** Short steps of a fold until what they wrote is copied from the log to the file, in a step of its own; otherwise some put would have to. */
+const stepsPerCopy = 32
 /** Entries, candidates and ids of one call. */
 const groupMax = 10_000
 
@@ -69,8 +72,11 @@ export class Catalogue {
   readonly #shelf: Shelf
   readonly #files: FileNumbers
   readonly #freshMax: number
-  /** A step of a fold writes much. The one after it copies that to the file; otherwise some steps would take twice as long. */
-  #isLogCopied = true
+  readonly #freshKeys: FreshKeys
+  /** The file as it was when they were last looked at: what another process has written since may have changed some of them. */
+  #version = 0
+  /** Short steps of a fold since the log was copied to the file; a long one counts for many. */
+  #stepsLogged = 0
   /** The number of the rebuild that was begun here. */
   #rebuild: number | null = null
 
@@ -80,6 +86,8 @@ export class Catalogue {
     this.#shelf = new Shelf(this.#database, prefixes.current)
     this.#files = new FileNumbers(this.#database)
     this.#freshMax = options.freshMax ?? freshMaxDefault
+    // Those of a fold under way, and those that arrive meanwhile.
+    this.#freshKeys = new FreshKeys(2 * this.#freshMax)
     try {
       settleText(this.#shelf, options.textIndex)
     } catch (error) {
@@ -129,15 +137,19 @@ export class Catalogue {
     checkGroup(entries)
     const { readDocument, textIndex } = this.#options
     const isTooMuch = (shelf: Shelf) => freshCount(shelf) >= freshBound * this.#freshMax
-    const [verdicts, mustFold] = this.#database.write(() => {
+    const [put, mustFold] = this.#database.write(() => {
+      this.#lookAtKeys()
       const written = writtenShelves(this.#database, this.#shelf)
       const given = written.map((shelf) =>
         putEntries({ shelf, withText: textForWriting(shelf, textIndex), readDocument }, entries),
       )
       return [given[0]!, written.some(isTooMuch)] as const
     })
+    // Only now: what was not written is not to be folded.
+    this.#freshKeys.changed(put.changed)
+    this.#freshKeys.append(put.added)
     while (mustFold && this.#fold(isTooMuch));
-    return verdicts
+    return put.verdicts
   }
 
   /** How many rows of this batch answer something that is not in the catalogue, as it stands now. */
@@ -171,17 +183,33 @@ export class Catalogue {
     const due = () => writtenShelves(this.#database, this.#shelf).find(isDue)
     // Most of the time nothing is due, and nobody has to wait for a write.
     if (this.#database.read(due) === undefined) return false
-    this.#isLogCopied = !this.#isLogCopied
-    if (this.#isLogCopied) {
+    if (this.#stepsLogged >= stepsPerCopy) {
+      this.#stepsLogged = 0
       this.#database.checkpoint()
       return true
     }
-    return this.#database.write(() => {
-      // Another process may have been first.
-      const shelf = due()
-      if (shelf) foldStep(shelf, this.#freshMax)
-      return due() !== undefined
-    })
+    try {
+      return this.#database.writeLazily(() => {
+        this.#lookAtKeys()
+        // Another process may have been first.
+        const shelf = due()
+        if (!shelf) return false
+        const keys = shelf.prefix === prefixes.current ? this.#freshKeys : null
+        this.#stepsLogged += foldStep(shelf, this.#freshMax, keys) === 'much' ? stepsPerCopy : 1
+        return due() !== undefined
+      })
+    } catch (error) {
+      // Those of the step count as folded.
+      this.#freshKeys.clear()
+      throw error
+    }
+  }
+
+  /** Within a write. */
+  #lookAtKeys(): void {
+    const version = this.#database.version()
+    if (version !== this.#version) this.#freshKeys.clear()
+    this.#version = version
   }
 
   /**
@@ -246,6 +274,7 @@ export class Catalogue {
     if (this.#rebuild === null)
       throw new SluiceError('conflict', 'No rebuild of the catalogue was begun here. Begin one first.')
     finishRebuild(this.#database, this.#rebuild)
+    this.#freshKeys.clear()
     this.#rebuild = null
   }
 

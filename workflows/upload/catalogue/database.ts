@@ -45,6 +45,24 @@ export class Database {
     return this.#transact('BEGIN', work)
   }
 
+  /**
+   * All or nothing, but a loss of power may take it back, together with all that was written so after the last `write`: for what
+   * can be done again. It does not wait for the disk.
+   */
+  writeLazily<Result>(work: () => Result): Result {
+    this.exec('PRAGMA synchronous = NORMAL')
+    try {
+      return this.#transact('BEGIN IMMEDIATE', work)
+    } finally {
+      this.exec('PRAGMA synchronous = FULL')
+    }
+  }
+
+  /** Another number if another connection has written since. Within a transaction. */
+  version(): number {
+    return this.number('PRAGMA data_version')!
+  }
+
   /** Copies what is in the log to the file, as far as nobody reads it. SQLite does so itself, but in the midst of a write. */
   checkpoint(): void {
     this.#guarded(() => this.exec('PRAGMA wal_checkpoint(PASSIVE)'))

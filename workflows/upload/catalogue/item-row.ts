@@ -58,7 +58,7 @@ const mergedFlag = 1
 const replacedFlag = 2
 
 /** Added to the type's number in `kind` for what has a parent. */
-const parented = 8
+export const parented = 8
 
 /** Stands for an absent time or score in search tables: lower than any real one, and only six bytes long. */
 export const absent = -(2 ** 47)

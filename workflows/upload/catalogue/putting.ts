@@ -1,5 +1,6 @@
 import { type HNItem, itemTypes } from '../hn-item.ts'
 import type { Value } from './database.ts'
+import { insertMany, marks } from './insert-many.ts'
 import { absent, checkEntry, columns, type Entry, type ItemRow, itemRow, kindOf, pushValues } from './item-row.ts'
 import { mergeItems } from './merging.ts'
 import { factsOf, isNewer } from './newness.ts'
@@ -29,11 +30,17 @@ interface Standing {
   item: HNItem | null
 }
 
-/** Rows of one INSERT. */
-const rowsAtOnce = 32
+/** What became of each entry, and the rows that were written for them. */
+export interface Put {
+  readonly verdicts: PutVerdict[]
+  /** In the order of arrival. */
+  readonly added: readonly ItemRow[]
+  /** Numbers of arrival of those that stood there before. */
+  readonly changed: readonly number[]
+}
 
 /** Within a write. Entries count one after another, also those of the same id; what results is then written at once. */
-export function putEntries(options: PutOptions, entries: readonly Entry[]): PutVerdict[] {
+export function putEntries(options: PutOptions, entries: readonly Entry[]): Put {
   const { shelf } = options
   entries.forEach(checkEntry)
   const standings = storedStandings(shelf, entries)
@@ -59,7 +66,15 @@ export function putEntries(options: PutOptions, entries: readonly Entry[]): PutV
   const changedInOrder = [...changed].sort((left, right) => left.row.seq - right.row.seq)
   for (const standing of changedInOrder) rewrite(options, standing, isKnown)
   writeAdded(options, added, isKnown)
-  return verdicts
+  return { verdicts, added: added.map(rowNow), changed: changedInOrder.map(seqOf) }
+}
+
+function rowNow({ row }: Standing): ItemRow {
+  return row
+}
+
+function seqOf({ row }: Standing): number {
+  return row.seq
 }
 
 /** Something is known under its id. */
@@ -148,9 +163,9 @@ function writeAdded(
     if (row.merged) writeMerged(shelf, row.seq, item)
     tally[itemTypes.indexOf(row.type)]! += 1
   }
-  insertMany(shelf, `${prefix}item (${columns.join(', ')})`, columns.length, items)
-  insertMany(shelf, `${prefix}fresh (id, seq)`, 2, fresh)
-  insertMany(shelf, `${prefix}orphan (batch, seq, parent)`, 3, orphans)
+  insertMany(database, 'INSERT', `${prefix}item (${columns.join(', ')})`, columns.length, items)
+  insertMany(database, 'INSERT', `${prefix}fresh (id, seq)`, 2, fresh)
+  insertMany(database, 'INSERT', `${prefix}orphan (batch, seq, parent)`, 3, orphans)
   tally.forEach((count, type) => {
     addToTally(shelf, type, count)
   })
@@ -221,22 +236,4 @@ function addToTally({ database, prefix }: Shelf, type: number, count: number): v
     `INSERT INTO ${prefix}tally (type, items) VALUES (?1, ?2) ON CONFLICT (type) DO UPDATE SET items = items + ?2`,
     [type, count],
   )
-}
-
-/** Many rows with few calls. `values` holds the rows one after another. */
-function insertMany({ database }: Shelf, target: string, rowLength: number, values: readonly Value[]): void {
-  const full = rowsAtOnce * rowLength
-  const many = `INSERT INTO ${target} VALUES ${rowMarks(rowLength, rowsAtOnce)}`
-  const one = `INSERT INTO ${target} VALUES ${rowMarks(rowLength, 1)}`
-  let from = 0
-  for (; from + full <= values.length; from += full) database.run(many, values.slice(from, from + full))
-  for (; from < values.length; from += rowLength) database.run(one, values.slice(from, from + rowLength))
-}
-
-function rowMarks(rowLength: number, rows: number): string {
-  return Array.from({ length: rows }, () => `(${marks(rowLength)})`).join(', ')
-}
-
-function marks(count: number): string {
-  return new Array<string>(count).fill('?').join(', ')
 }

@@ -61,23 +61,27 @@ function open(context: TestContext) {
   return { catalogue, folding, put, ...byHand }
 }
 
-test('a step is made after so many rows, not after every group', (context) => {
-  const { catalogue, put, turn } = open(context)
-  put(3_000)
-  for (let group = 0; group < 4; group += 1) put(100)
-  assert.equal(turn(), 0, 'no turn of its own while groups come')
-  const steps = () => {
-    let count = 1
-    while (catalogue.foldStep()) count += 1
-    return count
+test('a step in every turn as long as something is due, whoever asks in between', (context) => {
+  const { catalogue, folding, put, turn } = open(context)
+  put(2_900)
+  assert.equal(turn(), 1)
+  assert.equal(turn(), 0, 'too few wait')
+  put(100)
+  let turns = 0
+  while (turn() > 0) {
+    turns += 1
+    folding.answered(0)
+    if (turns === 10) put(100)
   }
-  // Seventeen steps make a fold: one of them was made.
-  assert.equal(steps(), 16)
+  assert.ok(turns > 4 * 60, 'it was done in short steps')
+  assert.equal(catalogue.foldStep(), false)
+  assert.equal(catalogue.foldStep('any'), true, 'what came meanwhile waits for the next fold, or for quiet')
 })
 
 test('the last few rows are folded once it is quiet, not before', (context) => {
   const { catalogue, folding, put, turn, quiet, pending } = open(context)
   put(3)
+  assert.equal(turn(), 1, 'it looks once whether something is due')
   folding.answered(0)
   assert.equal(quiet(), 1)
   assert.equal(turn(), 0, 'it was not quiet')
@@ -92,6 +96,7 @@ test('the last few rows are folded once it is quiet, not before', (context) => {
 test('a question in between is answered first; then it waits for quiet again', (context) => {
   const { catalogue, folding, put, turn, quiet } = open(context)
   put(3)
+  turn()
   quiet()
   folding.answered(0)
   assert.equal(turn(), 1)
@@ -117,8 +122,10 @@ test('a step that fails is no answer to anybody', (context) => {
   const { catalogue, folding, put, turn, pending, quiet } = open(context)
   put(3)
   catalogue.close()
+  assert.equal(turn(), 1)
   assert.equal(quiet(), 1)
   assert.equal(turn(), 0)
   folding.answered(3_000)
+  assert.equal(turn(), 1, 'it is tried again after the next group')
   assert.equal(pending(), 1, 'it waits for quiet only')
 })

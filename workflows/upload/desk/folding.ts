@@ -1,22 +1,20 @@
 import type { Clock } from 'sluice/clock'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 
-/**
- * Rows between two steps. A fold of 65,536 rows has seventeen: they are spread over most of the way to the next fold, since
- * a step after every group would keep those waiting who have nothing to do without the desk's answers.
- */
-const rowsPerStep = 2_500
 /** With no question for so long, the last rows of a batch are folded too, however few: then no search has to wait for it. */
 const quietMs = 200
 
-/** When the catalogue is folded: a step after so many rows that were put, and step after step while nobody asks anything. */
+/**
+ * When the catalogue is folded: in the gaps between the questions. A step is short, and whoever asks meanwhile waits for that one only; those
+ * who have nothing to do without the desk's answers would wait for longer ones.
+ */
 export class Folding {
   readonly #catalogue: Pick<Catalogue, 'foldStep'>
   readonly #clock: Clock
   /** Questions that were answered: whether it was quiet shows in their number. */
   #answers = 0
-  /** Put since the last step. */
-  #rows = 0
+  /** Something may be due. */
+  #isAwake = false
   #isStopped = false
   #cancel: (() => void) | null = null
 
@@ -29,9 +27,19 @@ export class Folding {
   answered(rowsPut: number): void {
     this.#answers += 1
     if (rowsPut === 0) return
-    this.#rows += rowsPut
-    if (this.#rows >= rowsPerStep) this.#step('due')
     this.#waitForQuiet()
+    if (this.#isAwake) return
+    this.#isAwake = true
+    this.#stepSoon()
+  }
+
+  /** One step in each turn: what was asked meanwhile is answered before the next. */
+  #stepSoon(): void {
+    this.#clock.soon(() => {
+      if (this.#isStopped) return
+      this.#isAwake = this.#step('due')
+      if (this.#isAwake) this.#stepSoon()
+    })
   }
 
   stop(): void {
@@ -62,7 +70,6 @@ export class Folding {
 
   /** A step that fails, as when the disk is full, is tried again after the next group; whoever puts that one is told why. */
   #step(wanted: 'due' | 'any'): boolean {
-    this.#rows = 0
     try {
       return this.#catalogue.foldStep(wanted)
     } catch {
