@@ -46,17 +46,77 @@ const read = `SELECT ${sentColumns('c', 'l.number', 6)} FROM unnest($1::int4[], 
     WHERE e.line = l.line AND e.rank IS NOT NULL AND e.owner IS NULL AND (e.rank, e.id) > (l.rank, l.id)
     ORDER BY e.rank, e.id LIMIT l.most FOR UPDATE SKIP LOCKED) c`
 
+/** Where the reading of a line goes on, and how many rows of it are asked for. */
+interface Mark {
+  readonly line: number
+  readonly rank: number
+  readonly id: number
+  readonly chunk: number
+}
+
+/** Rows that were asked for, and what they have in common as it was known then. */
+export interface Reading {
+  readonly marks: readonly Mark[]
+  readonly found: readonly Row[]
+  readonly seen: Common
+  /** What was announced by then. */
+  readonly version: number
+}
+
+/** Asks for the rows at the heads of these lines, or behind their floors, as a claim of so many does first. */
+export function readAhead(
+  session: Session,
+  floors: Floors,
+  now: number,
+  lines: readonly number[],
+  limit: number,
+): Promise<Reading> {
+  const chunk = firstChunk(lines.length, limit)
+  return readRows(
+    session,
+    floors.version,
+    lines.map((line) => ({ line, chunk, ...beginningOf(floors.of(line, now)) })),
+  )
+}
+
+async function readRows(session: Session, version: number, marks: readonly Mark[]): Promise<Reading> {
+  const seen = commonSeen()
+  const found = await session.all(read, [
+    marks.map((_, index) => index),
+    marks.map(({ line }) => line),
+    marks.map(({ rank }) => rank),
+    marks.map(({ id }) => id),
+    marks.map(({ chunk }) => chunk),
+    ...valuesOf(seen),
+  ])
+  return { marks, found, seen, version }
+}
+
+function firstChunk(lines: number, limit: number): number {
+  return lines <= 2 ? limit : Math.min(limit, Math.max(chunkMin, Math.ceil((limit * 2) / lines)))
+}
+
+function beginningOf(floor: { readonly rank: number; readonly id: number } | null) {
+  return { rank: floor?.rank ?? Number.NEGATIVE_INFINITY, id: floor?.id ?? 0 }
+}
+
+function isSameMark(one: Mark, other: Mark | undefined): boolean {
+  return one.line === other?.line && one.rank === other.rank && one.id === other.id && one.chunk === other.chunk
+}
+
 /** Several lines as one, in the order of (rank, id), read in chunks. */
 export class Candidates<Tag> {
   readonly #session: Session
   readonly #floors: Floors
   readonly #now: number
-  readonly #version: number
+  #version: number
   #readers: Reader<Tag>[]
   /** Lines in which nobody stands. */
   readonly empty: Line[] = []
   #given = 0
   #isLeft = false
+  /** What was asked for before the lines were known. */
+  #ahead: Reading | null
 
   constructor(
     session: Session,
@@ -64,17 +124,18 @@ export class Candidates<Tag> {
     now: number,
     lines: readonly { readonly line: Line; readonly tag: Tag }[],
     limit: number,
+    ahead: Reading | null = null,
   ) {
+    this.#ahead = ahead
     this.#session = session
     this.#floors = floors
     this.#now = now
     this.#version = floors.version
-    const chunk = lines.length <= 2 ? limit : Math.max(chunkMin, Math.ceil((limit * 2) / lines.length))
+    const chunk = firstChunk(lines.length, limit)
     this.#readers = lines.map(({ line, tag }) => {
       const floor = floors.of(line.id, now)
       return {
-        ...{ line, tag, rows: [], position: 0, chunk: Math.min(chunk, limit), isEnded: false, last: null },
-        ...{ rank: floor?.rank ?? Number.NEGATIVE_INFINITY, id: floor?.id ?? 0 },
+        ...{ line, tag, rows: [], position: 0, chunk, isEnded: false, last: null, ...beginningOf(floor) },
         ...{ since: floor?.since ?? now, isFromHead: floor === null },
       }
     })
@@ -89,17 +150,20 @@ export class Candidates<Tag> {
   async refill(): Promise<boolean> {
     const dry = this.#readers.filter((reader) => !reader.isEnded && reader.position >= reader.rows.length)
     if (dry.length === 0) return false
-    const seen = commonSeen()
-    const found = await this.#session.all(read, [
-      dry.map((_, index) => index),
-      dry.map(({ line }) => line.id),
-      dry.map(({ rank }) => rank),
-      dry.map(({ id }) => id),
-      dry.map(({ chunk }) => chunk),
-      ...valuesOf(seen),
-    ])
+    const marks = dry.map(({ line, rank, id, chunk }) => ({ line: line.id, rank, id, chunk }))
+    const { found, seen } = this.#readAhead(marks) ?? (await readRows(this.#session, this.#version, marks))
     for (const [index, reader] of dry.entries()) this.#fill(reader, index, found, seen)
     return true
+  }
+
+  /** If it was what is asked now. They are locked, so nothing has become of them since. */
+  #readAhead(marks: readonly Mark[]): Reading | null {
+    const ahead = this.#ahead
+    this.#ahead = null
+    const isAsked = ahead?.marks.length === marks.length && marks.every((mark, at) => isSameMark(mark, ahead.marks[at]))
+    if (!isAsked) return null
+    this.#version = ahead.version
+    return ahead
   }
 
   #fill(reader: Reader<Tag>, index: number, found: readonly Row[], seen: Common): void {

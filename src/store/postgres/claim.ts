@@ -3,6 +3,7 @@ import { SluiceError } from '../../errors.ts'
 import { refusalOfPath } from '../../refusal.ts'
 import type { ClaimRequest, ClaimResult, ClaimRun, Signal } from '../../store.ts'
 import { suspectGroup } from '../../suspicion.ts'
+import { type Reading, readAhead } from './candidates.ts'
 import { heldIds } from './claimed.ts'
 import type { Row, Session } from './database.ts'
 import type { Desk } from './desk.ts'
@@ -14,7 +15,7 @@ import { type Line, lineColumns, lineOf, newLine, runKey } from './line.ts'
 import { note } from './operation.ts'
 import { edgeOf, place } from './placing.ts'
 import { entityOf, plans, rowColumnsWithoutData, rowOf, sharesOf, textOfShares, waits } from './row.ts'
-import { type Aside, labelPool, type Pick, Selection, type Served } from './selection.ts'
+import { type Aside, keyOf, labelPool, type Pick, Selection, type Served } from './selection.ts'
 import { Stock } from './stock.ts'
 
 /** Waits whose time has come that are put into their lines at once. */
@@ -25,6 +26,7 @@ const tidyEvery = 64
 const youngMax = 8
 /** More are not worth a guess. */
 const lanesGuessedMax = 8
+const linesGuessedMax = 2
 /** When the next wait is over, and who asks. */
 const ofWorker = `json_build_array((SELECT at FROM entity_hot WHERE plan = ${plans.run} ORDER BY at LIMIT 1),
   (SELECT identity FROM worker WHERE id = $1), (SELECT expires_at FROM worker WHERE id = $1))`
@@ -50,7 +52,7 @@ export async function claim(desk: Desk, request: ClaimRequest): Promise<ClaimRes
     }
     attempt.saved()
     if (attempt.isTidied) desk.leases.removed(request.worker, over)
-    if (attempt.claimed) desk.leases.begun(request.worker, attempt.number, attempt.claimed)
+    if (attempt.claimed) desk.leases.begun(request.worker, attempt.number, attempt.claimed, attempt.rootLane)
     if (attempt.hints) desk.tell(attempt.hints)
     if (attempt.empty.length > 0) await rest(desk, attempt.empty)
     if (attempt.claimed && attempt.number % tidyEvery === 0) await tidy(desk, request.worker)
@@ -61,6 +63,7 @@ export async function claim(desk: Desk, request: ClaimRequest): Promise<ClaimRes
 interface Attempt {
   readonly result: ClaimResult
   readonly claimed: readonly EntityId[] | null
+  readonly rootLane: number | null
   readonly number: number
   /** What is over stands in the table no more. */
   readonly isTidied: boolean
@@ -74,7 +77,7 @@ interface Attempt {
 }
 
 const noAttempt: Attempt = {
-  ...{ result: { entities: [], suspects: false }, claimed: null, number: 0, isTidied: false },
+  ...{ result: { entities: [], suspects: false }, claimed: null, rootLane: null, number: 0, isTidied: false },
   ...{ hints: null, empty: [], again: false, isRipe: false, saved() {} },
 }
 
@@ -95,9 +98,10 @@ async function claimOnce(
   over: readonly number[],
 ): Promise<Attempt> {
   const served = servedOf(desk, request.runs)
-  const [{ facts, answer }, lines] = await Promise.all([
+  const [{ facts, answer }, lines, ahead] = await Promise.all([
     desk.factsAnd(session, { sql: ofWorker, values: [request.worker] }),
     linesOf(session, served),
+    guess(desk, session, request, served),
   ])
   const [planned, identity, expiresAt] = answer as [number | null, string | null, number | null]
   if (identity === null || expiresAt! <= facts.now) throw leaseLost(request.worker)
@@ -107,7 +111,7 @@ async function claimOnce(
     return { ...noAttempt, again: true, isRipe }
   }
   const stock = new Stock(session, desk.dictionary)
-  const selection = new Selection(desk, session, facts, stock, request, served, lines)
+  const selection = new Selection(desk, session, facts, stock, request, served, lines, ahead)
   const { picks: chosen, suspects } = await choose(session, request, selection)
   if (chosen.length === 0 && selection.asides.length === 0) {
     session.undo()
@@ -150,9 +154,16 @@ async function claimOnce(
     ...{ number, isTidied: true, isRipe: false },
     ...{ hints: ledger.hints(), empty: selection.empty },
     claimed: picks.length > 0 ? idsOf(picks) : null,
+    rootLane: rootLaneOf(selection, picks),
     saved: () => (picks.length < chosen.length ? desk.floors.forgetAll() : selection.raiseFloors()),
     again: entities.length === 0 && selection.cut,
   }
+}
+
+function rootLaneOf(selection: Selection, picks: readonly Pick[]): number | null {
+  const [first] = picks
+  if (!first || selection.laneOf(first.row).parent !== null) return null
+  return picks.every(({ row }) => row.lane === first.row.lane) ? first.row.lane : null
 }
 
 function lanesOf(picks: readonly Pick[]): readonly number[] {
@@ -217,6 +228,18 @@ async function linesOf(session: Session, served: readonly Served[]): Promise<rea
     [shared, served.map(({ machine }) => machine), served.map(({ state }) => state), served.map(({ edge }) => edge)],
   )
   return found.map(lineOf)
+}
+
+/** Most claims find what the last one found: its lines are read before it is known which there are. One way to the server less. */
+function guess(
+  { linesLately, floors, clock, limits }: Desk,
+  session: Session,
+  { limit }: ClaimRequest,
+  served: readonly Served[],
+): Promise<Reading> | null {
+  const { lines } = linesLately
+  if (lines.length === 0 || lines.length > linesGuessedMax || linesLately.served !== keyOf(served)) return null
+  return readAhead(session, floors, clock.now(), lines, Math.min(limit, limits.claimMax))
 }
 
 async function choose(

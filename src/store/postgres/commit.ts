@@ -13,6 +13,7 @@ import { move as apply } from './moving.ts'
 import type { LaneName, ShareName } from './need.ts'
 import { end } from './operation.ts'
 import { sharesOf, waits } from './row.ts'
+import { commitSealed } from './sealed.ts'
 import { Stock } from './stock.ts'
 import { refusalOfMoveTexts } from './text-fault.ts'
 import { countUniform, isUniform, Unproven, writeUniform } from './uniform.ts'
@@ -31,6 +32,13 @@ export async function commit(desk: Desk, operation: string, moves: readonly Move
     )
   }
   if (isUniform(moves)) {
+    const lane = desk.leases.rootLaneOf(moves)
+    if (lane !== null && (await commitSealed(desk, nameOf(operation), lane, moves))) {
+      const verdicts = new Array<Verdict>(moves.length).fill(saved)
+      if (moves[0]!.wait?.for === 'purge') desk.tell({ work: false, due: true, ended: false })
+      desk.leases.ended(moves, verdicts)
+      return verdicts
+    }
     try {
       return await inOne(
         desk,
@@ -53,6 +61,10 @@ export async function commit(desk: Desk, operation: string, moves: readonly Move
   )
 }
 
+function nameOf(operation: string): string {
+  return `commit ${operation}`
+}
+
 interface Written {
   readonly verdicts: readonly Verdict[]
   readonly hints: Signal | null
@@ -66,7 +78,7 @@ async function inOne<Early>(
   early: (session: Session) => Promise<Early>,
   write: (session: Session, facts: Facts, early: Early, name: string) => Promise<Written>,
 ): Promise<readonly Verdict[]> {
-  const name = `commit ${operation}`
+  const name = nameOf(operation)
   const { verdicts, hints, isRepeat } = await desk.once<Early, Written>(
     name,
     early,

@@ -29,6 +29,8 @@ export class Desk {
   readonly floors = new Floors()
   /** Where the last claim found something: the next one probably will too. */
   lanesLately: readonly number[] = []
+  /** What it served, and the lines that it read. */
+  linesLately: { readonly served: string; readonly lines: readonly number[] } = { served: '', lines: [] }
   /** Lanes of roots that claims have met; there is one for each version of a machine. */
   readonly rootLanes = new Map<number, Lane>()
   readonly limits: Limits

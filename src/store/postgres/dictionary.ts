@@ -125,6 +125,11 @@ export class Dictionary {
     return known
   }
 
+  /** What is known is as of this one. */
+  get revision(): number {
+    return this.#revision
+  }
+
   /** Machines may be declared anew by another process: it leaves a number that has grown. */
   isCurrent(revision: number): boolean {
     return this.#revision === revision

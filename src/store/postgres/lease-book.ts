@@ -4,6 +4,8 @@ import type { Move, Verdict } from '../../store.ts'
 interface Group {
   readonly worker: number
   readonly number: number
+  /** The lane of all of them, if they are roots of one machine. */
+  readonly rootLane: number | null
   left: number
 }
 
@@ -15,8 +17,8 @@ export class LeaseBook {
   readonly #groups = new Map<EntityId, Group>()
   #over: Group[] = []
 
-  begun(worker: number, number: number, ids: readonly EntityId[]): void {
-    const group: Group = { worker, number, left: ids.length }
+  begun(worker: number, number: number, ids: readonly EntityId[], rootLane: number | null): void {
+    const group: Group = { worker, number, rootLane, left: ids.length }
     for (const id of ids) {
       this.#leave(id)
       this.#groups.set(id, group)
@@ -29,6 +31,13 @@ export class LeaseBook {
       // One that is stale may still be leased, if only its lane was stopped: it stays in the book.
       if (verdicts[index]!.kind === 'saved' && !keep && by !== 'aside') this.#leave(id)
     }
+  }
+
+  /** The lane in which all of these were claimed, if they are roots of one machine. */
+  rootLaneOf(moves: readonly Move[]): number | null {
+    const lane = this.#groups.get(moves[0]!.id)?.rootLane ?? null
+    if (lane !== null) for (const { id } of moves) if (this.#groups.get(id)?.rootLane !== lane) return null
+    return lane
   }
 
   released(ids: readonly EntityId[]): void {

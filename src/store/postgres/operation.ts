@@ -42,6 +42,11 @@ export function end(
   session.send(enter, [name, now, verdicts, changes])
 }
 
+/** The same without having asked for the latest time: it is as late as that one at least. */
+export function enterNotBefore(session: Session, name: string, verdicts: string, changes: string, now: number): void {
+  session.send(enterLate, [name, now, verdicts, changes])
+}
+
 /** One that nobody repeats, for the feed only. */
 export function note(session: Session, changes: string, now: number): void {
   end(session, null, null, changes, now)
@@ -51,10 +56,12 @@ const feedClass = 'hashtext(current_schema())'
 /** Keys of locks are small numbers: positions go round in them. */
 const keys = 2 ** 31
 /** Nothing comes out of the one before the lock is got, and only then the other draws. */
-const enter = `WITH locked AS MATERIALIZED (
+const enterAt = (at: string) => `WITH locked AS MATERIALIZED (
     SELECT pg_advisory_xact_lock_shared(${feedClass}, (last_value % ${keys})::int4) FROM feed_position)
   INSERT INTO operation (position, name, at, verdicts, changes)
-  SELECT nextval('feed_position'), $1, $2::int8, $3, $4 FROM locked`
+  SELECT nextval('feed_position'), $1, ${at}, $3, $4 FROM locked`
+const enter = enterAt('$2::int8')
+const enterLate = enterAt('greatest($2::int8, (SELECT at FROM operation ORDER BY position DESC LIMIT 1))')
 
 /** Below it every operation is there or never will be. What is read must be read in a later snapshot. */
 export async function horizon(session: Session): Promise<number> {

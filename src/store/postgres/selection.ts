@@ -1,7 +1,7 @@
 import type { EntityId } from '../../entity.ts'
 import type { Lane } from '../../lane.ts'
 import { type ClaimRequest, type ClaimRun, ceilingOf } from '../../store.ts'
-import { type Candidate, Candidates } from './candidates.ts'
+import { type Candidate, Candidates, type Reading } from './candidates.ts'
 import type { Session } from './database.ts'
 import type { Desk } from './desk.ts'
 import type { Facts } from './facts.ts'
@@ -32,6 +32,11 @@ interface Limit {
   readonly ceiling: number
 }
 
+/** The same for claims that serve the same. */
+export function keyOf(served: readonly Served[]): string {
+  return served.map(runKey).join(' ')
+}
+
 /** What a claim may have, judged row by row as the lines give them. Whatever is stopped is noted as standing aside. */
 export class Selection {
   readonly #desk: Desk
@@ -47,6 +52,8 @@ export class Selection {
   #cut = false
   #isExhausted = false
   #areOpen = false
+  /** For the first that are read of those that are not suspects. */
+  #ahead: Reading | null
   #emptied: Candidates<Served> | null = null
 
   constructor(
@@ -57,7 +64,9 @@ export class Selection {
     request: ClaimRequest,
     served: readonly Served[],
     lines: readonly Line[],
+    ahead: Reading | null,
   ) {
+    this.#ahead = ahead
     this.#desk = desk
     this.#session = session
     this.#facts = facts
@@ -192,7 +201,10 @@ export class Selection {
     await this.#knowPools(pools)
     const open = lines.filter(({ line, tag }) => this.#isOpen(line, tag))
     this.#areOpen = open.length === this.#lines.length
-    return new Candidates(this.#session, this.#desk.floors, this.#desk.clock.now(), open, rowsMax)
+    const { floors, clock } = this.#desk
+    const ahead = suspect ? null : this.#ahead
+    if (!suspect) this.#desk.linesLately = { served: keyOf(this.served), lines: open.map(({ line }) => line.id) }
+    return new Candidates(this.#session, floors, clock.now(), open, rowsMax, ahead)
   }
 
   /** Everything that judging these rows will ask for, in one round trip. */

@@ -4,7 +4,7 @@ import type { Move, Signal, Verdict } from '../../store.ts'
 import { isSamePath } from '../../transition.ts'
 import { actorText } from './actor-text.ts'
 import { Changes } from './changes.ts'
-import type { Session } from './database.ts'
+import type { Session, Value } from './database.ts'
 import type { Desk } from './desk.ts'
 import type { Facts } from './facts.ts'
 import { saved } from './judge.ts'
@@ -79,16 +79,16 @@ function isPlain(move: Move): boolean {
 }
 
 /** What the row has beyond this is for the slower way: shares to give back, requests to clear, a trail that is long. */
-const write = `WITH moved AS (
-    UPDATE entity SET cold = true, owner = NULL, line = NULL, rank = NULL, plan = $4, state = $5, settled = true, seq = entity.seq + 1,
-      attempts = 0, suspect = 0, wait = $6, at = $7, changed_at = greatest(changed_at, $8),
+export const uniformUpdate = `UPDATE entity SET cold = true, owner = NULL, line = NULL, rank = NULL, plan = $4, state = $5, settled = true,
+      seq = entity.seq + 1, attempts = 0, suspect = 0, wait = $6, at = $7, changed_at = greatest(changed_at, $8),
       trail = trail || '[' || (entity.seq + 1) || ',' || entity.epoch || ',' || generation || ',' || greatest(changed_at, $8) || $9
     FROM unnest($1::int8[], $2::int4[], $3::int4[]) AS proof (id, epoch, seq)
     WHERE NOT cold AND entity.id = proof.id AND entity.epoch = proof.epoch AND entity.seq = proof.seq
       AND owner IS NOT NULL AND state = $10 AND generation = $11 AND NOT settled AND wait IN (1, 2)
       AND reason IS NULL AND sums IS NULL AND shares IS NULL AND more IS NULL AND length(trail) < ${trailMax}
-      AND (staging IS NULL OR staging NOT IN (SELECT id FROM staging))
-    RETURNING lane),
+      AND (staging IS NULL OR staging NOT IN (SELECT id FROM staging))`
+
+const write = `WITH moved AS (${uniformUpdate} RETURNING lane),
   counted AS (SELECT lane AS of, count(*) AS moves FROM moved GROUP BY lane)
   SELECT ${laneColumns}, moves FROM lane JOIN counted ON lane.id = counted.of ORDER BY lane.id FOR UPDATE OF lane`
 
@@ -99,13 +99,19 @@ export interface Uniform {
 }
 
 /** Clocks of processes differ by less. */
-const strayMsMax = 1_000
+export const strayMsMax = 1_000
 
 /** Proves and writes all of them, locks their lanes after that, and says how many of each there were. */
 export async function writeUniform(desk: Desk, session: Session, moves: readonly Move[]): Promise<Uniform> {
+  const at = desk.time()
+  const found = await session.all(write, uniformValues(desk, moves, at))
+  return { at, lanes: found.map((row) => ({ columns: laneOf(row, desk.dictionary), moves: row.at(-1) as number })) }
+}
+
+/** What `uniformUpdate` asks for. */
+export function uniformValues({ dictionary, limits }: Desk, moves: readonly Move[], at: number): readonly Value[] {
   const [first] = moves as [Move, ...Move[]]
-  const { dictionary } = desk
-  if (refusalOfMove(first, desk.limits) ?? refusalOfMoveTexts(first)) throw new Unproven()
+  if (refusalOfMove(first, limits) ?? refusalOfMoveTexts(first)) throw new Unproven()
   const wait = first.wait ?? { for: 'nothing' as const }
   const actor = actorText(first.actor)
   const rest = `,${dictionary.path(first.cause, first.hops)}${actor === null ? '' : `,${actor},null`}]\n`
@@ -117,8 +123,7 @@ export async function writeUniform(desk: Desk, session: Session, moves: readonly
     epochs.push(epoch)
     seqs.push(seq)
   }
-  const at = desk.time()
-  const found = await session.all(write, [
+  return [
     ids,
     epochs,
     seqs,
@@ -130,8 +135,7 @@ export async function writeUniform(desk: Desk, session: Session, moves: readonly
     rest,
     dictionary.word(first.hops[0]!.from),
     first.generation,
-  ])
-  return { at, lanes: found.map((row) => ({ columns: laneOf(row, dictionary), moves: row.at(-1) as number })) }
+  ]
 }
 
 function byId(one: Move, other: Move): number {
