@@ -54,7 +54,7 @@ describe('a connection is cut', { skip, timeout: isThorough ? 3_600_000 : 120_00
   async function attempt<Ready, Answer>(errand: Errand<Ready, Answer>, cut: Cut | null, manner: Manner = 'end') {
     trials += 1
     const operation = `trial-${trials}`
-    const ready = await errand.prepare(near, operation)
+    const ready = await errand.prepare(near, operation, far)
     await proxy.hangUp()
     proxy.cut(cut ?? { of: 'answers', bytes: Number.POSITIVE_INFINITY }, manner)
     const [first] = await within(Promise.allSettled([errand.send(far, ready, operation)]))

@@ -16,8 +16,8 @@ import {
 /** Something that is asked of a store whose connection may be lost, and how one finds out that it was done exactly once. */
 export interface Errand<Ready, Answer> {
   readonly name: string
-  /** What must be there before, by a store that loses nothing. */
-  prepare(near: Store, operation: string): Promise<Ready>
+  /** What must be there before, by a store that loses nothing, or by the one that is about to lose something. */
+  prepare(near: Store, operation: string, far: Store): Promise<Ready>
   send(far: Store, ready: Ready, operation: string): Promise<Answer>
   /** Asks again, as whoever lost the answer does, and looks at what is there. */
   conclude(end: Conclusion<Ready, Answer>): Promise<void>
@@ -47,6 +47,7 @@ async function claimed(
   store: Store,
   operation: string,
   count: number,
+  claimer = store,
 ): Promise<{ worker: number; parcels: readonly Entity[] }> {
   await store.define([parcelMachine, shipmentMachine])
   await created(
@@ -55,7 +56,7 @@ async function claimed(
     Array.from({ length: count }, () => aBirth({ labels: [operation, null] })),
   )
   const { id: worker } = await store.renew({ id: null, identity: aWorker({ name: operation }), leaseMs })
-  const { entities } = await store.claim({ worker, runs, limit: 100, bytes: 2 ** 30 })
+  const { entities } = await claimer.claim({ worker, runs, limit: 100, bytes: 2 ** 30 })
   assert.equal(entities.length, count)
   return { worker, parcels: entities }
 }
@@ -98,6 +99,31 @@ const create: Errand<null, readonly CreateVerdict[]> = {
   },
 }
 
+/** In a lane that it knows: all of it goes out at once. */
+const createOne: Errand<null, readonly CreateVerdict[]> = {
+  name: 'a create of one',
+  async prepare(near, operation, far) {
+    await near.define([parcelMachine, shipmentMachine])
+    await far.create(`${operation}-before`, [aBirth({ state: 'done' })])
+    return null
+  },
+  send: (far, _, operation) => far.create(operation, [aBirth({ labels: [operation, null] })]),
+  async conclude({ far, near, operation, answer }) {
+    const verdicts = await far.create(operation, [aBirth({ labels: [operation, null] })])
+    assert.deepEqual(answer ?? verdicts, verdicts, 'The answer is the same.')
+    const { entities } = await near.list({ label: { name: 'collection', value: operation }, limit: 100 })
+    assert.deepEqual(
+      verdicts,
+      entities.map(({ id }) => ({ kind: 'saved', id })),
+      'It was made once.',
+    )
+    await near.commit(
+      `${operation}-after`,
+      entities.map((entity) => aMove(entity)),
+    )
+  },
+}
+
 const birthsOf = (operation: string) => [
   aBirth({ key: `${operation}-a`, labels: [operation, null] }),
   aBirth({ labels: [operation, null], data: JSON.stringify({ long: 'x'.repeat(500) }) }),
@@ -132,6 +158,13 @@ const alike: Errand<{ readonly parcels: readonly Entity[] }, readonly Verdict[]>
     )
     assert.deepEqual(late, [{ kind: 'stale' }, { kind: 'stale' }, { kind: 'stale' }])
   },
+}
+
+/** Claimed by the same process as roots of one machine: all of it goes out at once. */
+const sealed: typeof alike = {
+  ...alike,
+  name: 'a commit of roots that are alike',
+  prepare: (near, operation, far) => claimed(near, operation, 3, far),
 }
 
 interface Mixture {
@@ -251,4 +284,7 @@ function byNumber(one: number, other: number): number {
 }
 
 // Each is whole in itself: what it makes ready is what it sends.
-export const errands = [create, alike, mixed, claim] as unknown as readonly Errand<unknown, unknown>[]
+export const errands = [create, createOne, alike, sealed, mixed, claim] as unknown as readonly Errand<
+  unknown,
+  unknown
+>[]

@@ -10,7 +10,8 @@ import type { Desk } from './desk.ts'
 import type { Facts } from './facts.ts'
 import { decided, Ledger } from './ledger.ts'
 import { end } from './operation.ts'
-import { Stock } from './stock.ts'
+import { createSealed } from './sealed-birth.ts'
+import { laneKey, Stock } from './stock.ts'
 import { refusalOfBirthTexts } from './text-fault.ts'
 
 export async function create(
@@ -30,6 +31,11 @@ export async function create(
     )
   }
   const name = `create ${operation}`
+  const sealed = births.length === 1 ? await createSealed(desk, name, births[0]!) : null
+  if (sealed) {
+    if (sealed.hints) desk.tell(sealed.hints)
+    return [{ kind: 'saved', id: sealed.id }]
+  }
   type Written = { readonly verdicts: readonly CreateVerdict[]; readonly hints: Signal | null }
   const lanes = new Set(births.map(({ machine, version }) => rootLane(machine, version)))
   const early = async (session: Session) => {
@@ -60,6 +66,10 @@ export async function create(
           return { kind: 'saved', id }
         }),
     )
+    for (const name of lanes) {
+      const id = stock.laneIds.get(laneKey(null, name))
+      if (id) desk.rootLaneIds.set(name, id)
+    }
     ledger.flush(session)
     end(session, name, JSON.stringify(result), ledger.changes.text(), facts.now)
     void session.commit()

@@ -31,6 +31,8 @@ export class Desk {
   lanesLately: readonly number[] = []
   /** What it served, and the lines that it read. */
   linesLately: { readonly served: string; readonly lines: readonly number[] } = { served: '', lines: [] }
+  /** By name, those that somebody was born into. */
+  readonly rootLaneIds = new Map<string, number>()
   /** Lanes of roots that claims have met; there is one for each version of a machine. */
   readonly rootLanes = new Map<number, Lane>()
   readonly limits: Limits

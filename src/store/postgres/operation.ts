@@ -47,6 +47,11 @@ export function enterNotBefore(session: Session, name: string, verdicts: string,
   session.send(enterLate, [name, now, verdicts, changes])
 }
 
+/** The birth of one entity, whose id was drawn by the statement before. */
+export function enterBirth(session: Session, name: string, now: number): void {
+  session.send(enterBorn, [name, now])
+}
+
 /** One that nobody repeats, for the feed only. */
 export function note(session: Session, changes: string, now: number): void {
   end(session, null, null, changes, now)
@@ -56,12 +61,15 @@ const feedClass = 'hashtext(current_schema())'
 /** Keys of locks are small numbers: positions go round in them. */
 const keys = 2 ** 31
 /** Nothing comes out of the one before the lock is got, and only then the other draws. */
-const enterAt = (at: string) => `WITH locked AS MATERIALIZED (
+const enterAs = (at: string, verdicts = '$3', changes = '$4') => `WITH locked AS MATERIALIZED (
     SELECT pg_advisory_xact_lock_shared(${feedClass}, (last_value % ${keys})::int4) FROM feed_position)
   INSERT INTO operation (position, name, at, verdicts, changes)
-  SELECT nextval('feed_position'), $1, ${at}, $3, $4 FROM locked`
-const enter = enterAt('$2::int8')
-const enterLate = enterAt('greatest($2::int8, (SELECT at FROM operation ORDER BY position DESC LIMIT 1))')
+  SELECT nextval('feed_position'), $1, ${at}, ${verdicts}, ${changes} FROM locked`
+const notBefore = 'greatest($2::int8, (SELECT at FROM operation ORDER BY position DESC LIMIT 1))'
+const drawn = "currval('entity_id')"
+const enter = enterAs('$2::int8')
+const enterLate = enterAs(notBefore)
+const enterBorn = enterAs(notBefore, `'[{"kind":"saved","id":' || ${drawn} || '}]'`, `'[[0,' || ${drawn} || ',1]]'`)
 
 /** Below it every operation is there or never will be. What is read must be read in a later snapshot. */
 export async function horizon(session: Session): Promise<number> {

@@ -17,7 +17,7 @@ import { type PostgresStore, postgresStore } from './index.ts'
 
 const runs = [aRun(), aRun({ state: 'working' })]
 
-suite('a commit that goes to the server as one', { skip: skipOwn }, () => {
+suite('what goes to the server as one', { skip: skipOwn }, () => {
   let server: PostgresServer
   let url: string
   let store: PostgresStore
@@ -64,7 +64,7 @@ suite('a commit that goes to the server as one', { skip: skipOwn }, () => {
     const [, said] = server.log().split(mark)
     assert.ok(said !== undefined, 'The server said more than is kept.')
     const count = (text: string) => said.split(text).length - 1
-    return { sealed: count('jsonb_strip_nulls'), usual: count('FOR UPDATE OF lane') }
+    return { sealed: count('WITH moved AS') - count('FOR UPDATE OF lane'), usual: count('FOR UPDATE OF lane') }
   }
 
   async function laneOf(of: PostgresStore = store) {
@@ -72,7 +72,7 @@ suite('a commit that goes to the server as one', { skip: skipOwn }, () => {
     return { counts: lane.counts, total: lane.total, open: lane.open, wake: lane.wake }
   }
 
-  test('leaves the lane as it would be if each were counted by itself', async () => {
+  test('a commit leaves the lane as it would be if each were counted by itself', async () => {
     const [one, ...rest] = await claimed(5)
     const way = await ways(() => store.commit(operation(), [aMove(one!)]))
     assert.deepEqual(way, { sealed: 1, usual: 0 })
@@ -93,7 +93,7 @@ suite('a commit that goes to the server as one', { skip: skipOwn }, () => {
     )
   })
 
-  test('is answered the same when it is repeated, and comes too late under another name', async () => {
+  test('a commit is answered the same when it is repeated, and comes too late under another name', async () => {
     const moves = (await claimed(3)).map((entity) => aMove(entity))
     const name = operation()
     const first = await store.commit(name, moves)
@@ -106,7 +106,7 @@ suite('a commit that goes to the server as one', { skip: skipOwn }, () => {
     assert.deepEqual(await laneOf(), { counts: { done: 3 }, total: 3, open: 0, wake: 2 })
   })
 
-  test('is not done where one of them is not as it was thought to be: each is judged', async () => {
+  test('a commit is not sealed where one of them is not as it was thought to be: each is judged', async () => {
     const [one, two, three] = await claimed(3)
     await other.release({ kind: 'timed_out', leases: [two!], error: 'It took too long.' })
     const verdicts = await store.commit(
@@ -121,7 +121,7 @@ suite('a commit that goes to the server as one', { skip: skipOwn }, () => {
     assert.deepEqual(await store.recount([null], null), [])
   })
 
-  test('is not done for children, whose parents look at their lanes', async () => {
+  test('a commit is not sealed for children, whose parents look at their lanes', async () => {
     await store.create(operation(), [
       aBirth({ machine: 'shipment', state: 'open', labels: [null], wait: { for: 'nothing' } }),
     ])
@@ -135,15 +135,12 @@ suite('a commit that goes to the server as one', { skip: skipOwn }, () => {
     assert.deepEqual((await store.lanes([parent.id]))[0]!.counts, { done: 3 })
   })
 
-  test('of two processes at the same time, over and over: every one is counted once', async () => {
+  test('commits and births of two processes at the same time, over and over: every one is counted once', async () => {
     const { id: second } = await other.renew({ id: null, identity: aWorker({ name: 'second' }), leaseMs: 600_000 })
     const rounds = 40
     const work = async (from: PostgresStore, by: number) => {
       for (let round = 0; round < rounds; round += 1) {
-        await from.create(
-          operation(),
-          Array.from({ length: 3 }, () => aBirth()),
-        )
+        for (let count = 0; count < 3; count += 1) await from.create(operation(), [aBirth()])
         const { entities } = await from.claim({ worker: by, runs, limit: 3, bytes: 2 ** 30 })
         const verdicts = await from.commit(
           operation(),
@@ -164,5 +161,57 @@ suite('a commit that goes to the server as one', { skip: skipOwn }, () => {
     const { counts: found, total, open } = await laneOf()
     assert.deepEqual({ found, total, open }, { found: { done: rounds * 6 }, total: rounds * 6, open: 0 })
     assert.deepEqual(await store.recount([null], null), [])
+  })
+
+  test('a birth is the same as one that was made step by step', async () => {
+    const future = store.time() + 60_000
+    const births = [
+      aBirth({ data: '{"text":"naïve \u{1f600}"}' }),
+      aBirth({ labels: ['Ünal', null], priority: 5, createdBy: 'ann' }),
+      aBirth({ state: 'done' }),
+      aBirth({ wait: { for: 'run', at: future } }),
+      aBirth({ wait: { for: 'run', at: 0, pool: 'disk' } }),
+      aBirth({ wait: { for: 'time', at: future } }),
+      aBirth({ wait: { for: 'nothing' } }),
+    ]
+    // Together they are made step by step; after that their lane is known.
+    const together = await store.create(operation(), births)
+    const alone = []
+    for (const birth of births) alone.push(...(await store.create(operation(), [birth])))
+    const ids = (verdicts: typeof together) =>
+      verdicts.map((verdict) => (verdict.kind === 'saved' ? verdict.id : assert.fail(verdict.kind)))
+    const plain = async (all: readonly number[]) =>
+      (await store.get(all)).map((entity) => ({ ...entity, id: 0, createdAt: 0, changedAt: 0 }))
+    assert.deepEqual(await plain(ids(alone)), await plain(ids(together)))
+    assert.deepEqual(await laneOf(), { counts: { ready: 12, done: 2 }, total: 14, open: 12, wake: 1 })
+    assert.deepEqual(await store.recount([null], null), [])
+    const { births: told } = await store.events({ after: 0, limit: 100 })
+    assert.deepEqual([...told].sort(), [...ids(together), ...ids(alone)].sort())
+    const rows = await server.psql(
+      `SELECT count(DISTINCT row(line, rank, plan, cold, state, wait, more, labels)) FROM sluice.entity`,
+      url,
+    )
+    assert.equal(Number(rows), births.length)
+  })
+
+  test('a birth is answered the same when it is repeated, also by another process', async () => {
+    await store.create(operation(), [aBirth()])
+    await other.create(operation(), [aBirth()])
+    const name = operation()
+    const first = await store.create(name, [aBirth()])
+    assert.deepEqual(await store.create(name, [aBirth()]), first)
+    assert.deepEqual(await other.create(name, [aBirth()]), first)
+    assert.equal((await laneOf()).total, 3)
+  })
+
+  test('a birth that has a key, or cannot be, goes the usual way', async () => {
+    await store.create(operation(), [aBirth()])
+    const [kept] = await store.create(operation(), [aBirth({ key: 'mine' })])
+    assert.deepEqual(await store.create(operation(), [aBirth({ key: 'mine' })]), [
+      { kind: 'existing', id: kept?.kind === 'saved' ? kept.id : 0 },
+    ])
+    const [refused] = await store.create(operation(), [aBirth({ data: '"\u0000"' })])
+    assert.equal(refused?.kind, 'refused')
+    assert.deepEqual((await laneOf()).counts, { ready: 2 })
   })
 })

@@ -5,6 +5,10 @@ import { isUnreadable } from './fault.ts'
 import { enterNotBefore } from './operation.ts'
 import { strayMsMax, Unproven, uniformUpdate, uniformValues } from './uniform.ts'
 
+/** The latest that anybody has written. */
+export const latestTime =
+  "greatest((SELECT at FROM operation ORDER BY position DESC LIMIT 1), (SELECT value FROM counter WHERE name = 'time'))"
+
 /**
  * Moves that are alike, of entities that nobody else counts: roots of one machine. Then even what is usually decided here can be left to the
  * server, and the whole commit goes there as one: nobody waits for the lane while the answers are on their way. What must be true for that
@@ -20,10 +24,10 @@ const write = `WITH moved AS (${uniformUpdate} AND lane = $12 RETURNING 1),
       AND (SELECT count(*) FROM moved) = $13
       AND NOT EXISTS (SELECT FROM tombstone WHERE purged_at IS NULL)
       AND (SELECT value FROM counter WHERE name = 'machines') = $16
-      AND greatest((SELECT at FROM operation ORDER BY position DESC LIMIT 1), (SELECT value FROM counter WHERE name = 'time')) <= $8 + ${strayMsMax}
+      AND ${latestTime} <= $8 + ${strayMsMax}
     RETURNING 1)
   SELECT CASE (SELECT count(*) FROM counted) WHEN 1 THEN 1 ELSE ('sluice: not alike, judged one by one; lanes: ' || (SELECT count(*) FROM counted))::int4 END,
-    greatest((SELECT at FROM operation ORDER BY position DESC LIMIT 1), (SELECT value FROM counter WHERE name = 'time'))`
+    ${latestTime}`
 
 /** False: nothing was written. */
 export async function commitSealed(desk: Desk, name: string, lane: number, moves: readonly Move[]): Promise<boolean> {

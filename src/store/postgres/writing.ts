@@ -86,7 +86,7 @@ export class Writing {
       session.send(insertPlain, birthColumns.map(([, , of]) => rows.map(of)).concat([rows.map(isCold)]))
     else {
       session.send(insertFull, [
-        ...[...birthColumns, ...rareColumns].map(([, , of]) => rows.map(of)),
+        ...bornColumns.map(([, , of]) => rows.map(of)),
         rows.map(isCold),
         rows.map(({ id }) => this.#added.get(id) ?? ''),
       ])
@@ -168,6 +168,9 @@ const rareColumns: readonly Column[] = [
   ['shares', 'text', (row) => row.shares],
   ['more', 'text', (row) => row.more],
 ]
+
+/** All that a new row has. */
+export const bornColumns: readonly Column[] = [...birthColumns, ...rareColumns]
 
 function unnested(used: readonly Column[], others: readonly (readonly [name: string, type: string])[]): string {
   const all = [...used.map(([name, type]) => [name, type] as const), ...others]
