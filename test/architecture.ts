@@ -360,6 +360,7 @@ const doors: Readonly<Record<string, string>> = {
   'src/store/sqlite/removal.ts': 'purge',
   'src/store/sqlite/transfer-writing.ts': 'a transfer into an empty store',
   'src/store/postgres/writing.ts': 'create, commit and purge',
+  'src/store/postgres/sealed-birth.ts': 'create',
   'src/store/postgres/uniform.ts': 'commit',
   'src/store/postgres/claim.ts': 'claim',
   'src/store/postgres/leasing.ts': 'claim',
