@@ -209,6 +209,32 @@ test('a step brings over a part; a fold that was left goes on where it was, for 
   })
 })
 
+test('a row that another process has changed meanwhile is folded as it is now', (context) => {
+  const folder = folderOf(context)
+  const documents = new Documents()
+  const options = { folder, readDocument: documents.read, freshMax: 4 }
+  withCatalogue(options, (one) => {
+    one.put([1, 2, 3, 4].map((id) => documents.entry(id, 1, { ...story(id), by: 'ann' })))
+    withCatalogue(options, (two) => {
+      const newer = { ...story(2), by: 'bob', score: 50, descendants: 9 }
+      assert.deepEqual(two.put([documents.entry(5, 1, newer)]), ['merged'])
+    })
+    while (one.foldStep());
+    const file = new DatabaseSync(join(folder, 'catalogue.db'))
+    const rows = file.prepare('SELECT author, id FROM by_author ORDER BY id').all()
+    file.close()
+    assert.deepEqual(
+      rows.map(({ author, id }) => [author, id]),
+      [
+        ['ann', 1],
+        ['bob', 2],
+        ['ann', 3],
+        ['ann', 4],
+      ],
+    )
+  })
+})
+
 test('when nobody folds, the rows that wait have a bound', (context) => {
   const folder = folderOf(context)
   const documents = new Documents()
