@@ -37,12 +37,7 @@ export function isMissing(error: unknown): boolean {
   return toldOf(error).code === '23502'
 }
 
-/** A text that should be a number is none: how a statement of ours says that things are not as it was told. */
-export function isUnreadable(error: unknown): boolean {
-  return toldOf(error).code === '22P02'
-}
-
-/** A value that the database will not have, whoever sends it. */
+/** A value that the database will not have, whoever sends it; also how a statement of ours says that things are not as it was told. */
 export function isRefusedValue(error: unknown): boolean {
   const { code } = toldOf(error)
   return code !== undefined && (code.startsWith('22') || code === '54000')

@@ -5,7 +5,7 @@ import type { Birth, Signal } from '../../store.ts'
 import { hintOfWait, rootDescent, rowOfBirth } from './births.ts'
 import type { Desk } from './desk.ts'
 import { Holds } from './facts.ts'
-import { isUnreadable } from './fault.ts'
+import { isRefusedValue } from './fault.ts'
 import type { LaneRow } from './lanes.ts'
 import { Ledger } from './ledger.ts'
 import { enterBirth } from './operation.ts'
@@ -66,7 +66,7 @@ export async function createSealed(desk: Desk, name: string, birth: Birth): Prom
         enterBirth(session, name, now)
         void session.commit()
         const [born, latest] = (await written.catch((error: unknown) => {
-          throw isUnreadable(error) ? new Unproven() : error
+          throw isRefusedValue(error) ? new Unproven() : error
         })) as [EntityId, number | null]
         desk.time(latest ?? 0)
         return { id: born, hints: ledger.hints() }

@@ -1,7 +1,7 @@
 import type { Move } from '../../store.ts'
 import { Changes } from './changes.ts'
 import type { Desk } from './desk.ts'
-import { isUnreadable } from './fault.ts'
+import { isRefusedValue } from './fault.ts'
 import { enterNotBefore } from './operation.ts'
 import { strayMsMax, Unproven, uniformUpdate, uniformValues } from './uniform.ts'
 
@@ -51,7 +51,7 @@ export async function commitSealed(desk: Desk, name: string, lane: number, moves
         enterNotBefore(session, name, String(moves.length), changes.text(), at)
         void session.commit()
         const [, latest] = (await written.catch((error: unknown) => {
-          throw isUnreadable(error) ? new Unproven() : error
+          throw isRefusedValue(error) ? new Unproven() : error
         })) as [number, number | null]
         desk.time(latest ?? 0)
       }),
