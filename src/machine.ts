@@ -3,7 +3,7 @@ import { checkDeclaration } from './declaration.ts'
 import { SluiceError } from './errors.ts'
 import { defaultPolicy, type Policy } from './policy.ts'
 import type { Cause, Edge, Hop, TransitionDeclaration } from './transition.ts'
-import { hopOf, processorsOf } from './transition.ts'
+import { causes, hopOf, processorsOf } from './transition.ts'
 
 /** A state is declared by its purpose alone, or with more. */
 export type StateDeclaration =
@@ -203,13 +203,11 @@ function listOf<T extends string>(one: T | readonly T[] | undefined): readonly T
 
 /** The edges that leave a state by one cause, in declared order: siblings, tried in this order. */
 export function edgesFrom(machine: Machine, state: string, cause: Cause): readonly Edge[] {
-  return planOf(machine).get(state)?.edges[cause] ?? noEdges
+  return statePlan(machine, state).edges[cause]
 }
 
-const noEdges: readonly Edge[] = []
-
 export function isSettled(machine: Machine, state: string): boolean {
-  return planOf(machine).get(state)?.settled ?? false
+  return statePlan(machine, state).settled
 }
 
 export function isFinal(machine: Machine, state: string): boolean {
@@ -229,13 +227,23 @@ export interface ClaimPlan {
 
 /** Null: an entity in this state does not run. */
 export function claimPlan(machine: Machine, state: string): ClaimPlan | null {
-  return planOf(machine).get(state)?.claim ?? null
+  return statePlan(machine, state).claim
 }
 
-interface StatePlan {
+/** All that a state is asked for while entities move. */
+export interface StatePlan {
   readonly settled: boolean
-  readonly edges: Partial<Record<Cause, readonly Edge[]>>
+  /** Those that leave it, by cause. All plans have all causes: what is looked up so often should have one shape. */
+  readonly edges: Readonly<Record<Cause, readonly Edge[]>>
   claim: ClaimPlan | null
+}
+
+const noEdges = Object.fromEntries(causes.map((cause) => [cause, []])) as unknown as StatePlan['edges']
+/** Of a state that the machine does not have. */
+const nowhere: StatePlan = { settled: false, edges: noEdges, claim: null }
+
+export function statePlan(machine: Machine, state: string): StatePlan {
+  return planOf(machine).get(state) ?? nowhere
 }
 
 /** Plans are derived once per machine; a machine never changes. */
@@ -255,7 +263,7 @@ function makePlan(machine: Machine): Map<string, StatePlan> {
   const plan = new Map<string, StatePlan>()
   for (const state of Object.keys(machine.states)) {
     const leaving = machine.edges.filter((edge) => edge.from === state)
-    const edges: Partial<Record<Cause, readonly Edge[]>> = Object.groupBy(leaving, (edge) => edge.on)
+    const edges = { ...noEdges, ...Object.groupBy(leaving, (edge) => edge.on) }
     plan.set(state, { settled: machine.settled.includes(state), edges, claim: null })
   }
   plans.set(machine, plan)
@@ -271,16 +279,16 @@ function followClaims(plan: Map<string, StatePlan>, start: string): ClaimPlan | 
   for (;;) {
     if (seen.has(state)) return null
     seen.add(state)
-    const edges = plan.get(state)?.edges ?? {}
-    if (edges.done) {
+    const { edges } = plan.get(state) ?? nowhere
+    if (edges.done.length > 0) {
       // Edges without a processor may stand before the one that has it: the claim is made for that one.
       const processor = edges.done.find((edge) => edge.processor !== undefined)?.processor ?? null
       return { hops, state, processor, gated }
     }
     // A gate or a timer stands only at the beginning: what is claimed has passed it.
     const first =
-      hops.length === 0 ? (edges.gate?.[0] ?? (edges.children ? undefined : plainTime(edges.time))) : undefined
-    const next = edges.claim?.[0] ?? first
+      hops.length === 0 ? (edges.gate[0] ?? (edges.children.length > 0 ? undefined : plainTime(edges.time))) : undefined
+    const next = edges.claim[0] ?? first
     if (!next) return null
     if (next.on === 'gate') gated = true
     hops.push(hopOf(next))
@@ -292,8 +300,7 @@ function followClaims(plan: Map<string, StatePlan>, start: string): ClaimPlan | 
  * A timer that only leads on to a claim. One that does more (processor, `when`, assign, an order to children) or has
  * siblings is the engine's to judge: a claim writes hops and nothing else.
  */
-function plainTime(edges: readonly Edge[] | undefined): Edge | undefined {
-  const [edge, ...siblings] = edges ?? []
+function plainTime([edge, ...siblings]: readonly Edge[]): Edge | undefined {
   if (!edge || siblings.length > 0) return undefined
   return !edge.processor && edge.when.length === 0 && !edge.assign && !edge.children ? edge : undefined
 }

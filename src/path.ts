@@ -4,7 +4,7 @@ import type { Entity, Request, Wait } from './entity.ts'
 import { SluiceError } from './errors.ts'
 import type { Assign, Change, Facts, Implementation, LogLine, View } from './implementation.ts'
 import { policyFor, viewOf } from './implementation.ts'
-import { claimPlan, edgeNamed, edgesFrom, isSettled, type Machine } from './machine.ts'
+import { edgeNamed, type Machine, type StatePlan, statePlan } from './machine.ts'
 import type { Sums } from './outcome.ts'
 import type { Policy } from './policy.ts'
 import { type Edge, type Hop, Trail } from './transition.ts'
@@ -80,7 +80,6 @@ interface Mark {
 export class Path {
   readonly machine: Machine
   readonly entity: Entity
-  state: string
   error: string | null | undefined
   /** Edge whose processor was asked for; it is answered by the first hop. */
   request: Request | null
@@ -89,6 +88,9 @@ export class Path {
   isAccepted = false
   /** The inline edge whose processor runs next. */
   runs: Edge | null = null
+  #state: string
+  /** Of the state: looked up when it is entered, and asked many times. */
+  #plan: StatePlan
   #reason: string | null | undefined
   readonly #implementation: Implementation
   readonly #hopsMax: number
@@ -112,9 +114,19 @@ export class Path {
     this.request = entity.request
     this.#facts = facts
     this.#data = data
-    this.state = entity.state
+    this.#state = entity.state
+    this.#plan = statePlan(implementation.machine, entity.state)
     this.#generation = entity.generation
     this.#hopsMax = hopsMax
+  }
+
+  get state(): string {
+    return this.#state
+  }
+
+  #enter(state: string): void {
+    this.#state = state
+    this.#plan = statePlan(this.machine, state)
   }
 
   get facts(): Facts {
@@ -158,7 +170,7 @@ export class Path {
 
   /** It went wrong for good, in the state where the path is now. */
   giveUp(reason: string, error: string | null): Decision | null {
-    const edge = this.first(edgesFrom(this.machine, this.state, 'fail'))
+    const edge = this.first(this.#plan.edges.fail)
     if (!edge) {
       throw new SluiceError('internal', `Machine ${this.machine.name} has no fail edge from ${this.state}.`, {
         state: this.state,
@@ -184,7 +196,7 @@ export class Path {
   choose(): Edge | null {
     if (this.runs) return this.runs
     const requested = this.request?.edge
-    if (requested === undefined) return this.first(edgesFrom(this.machine, this.state, 'done'))
+    if (requested === undefined) return this.first(this.#plan.edges.done)
     return this.machine.edges.find((edge) => edge.from === this.state && edge.name === requested) ?? null
   }
 
@@ -200,7 +212,7 @@ export class Path {
       )
     }
     // A request that fails in a settled state leads back to it: that is no reopening.
-    if (edge.to !== edge.from && isSettled(this.machine, this.state)) {
+    if (edge.to !== edge.from && this.#plan.settled) {
       // Reopened: what it failed of belongs to the generation before.
       this.#generation += 1
       this.#reason = null
@@ -209,7 +221,7 @@ export class Path {
     if (edge.assign) this.#apply(edge.assign)
     if (edge.children) this.lanes = edge.children
     this.#trail = this.#trail.after(edge)
-    this.state = edge.to
+    this.#enter(edge.to)
   }
 
   #apply(name: string): void {
@@ -221,7 +233,7 @@ export class Path {
 
   /** Takes the edge of this cause, if there is one; without it the state is kept, and runs again at this time. */
   follow(cause: 'retry' | 'poll', at: number, attempts: 'back' | 'stay'): Decision {
-    const edge = this.first(edgesFrom(this.machine, this.state, cause))
+    const edge = this.first(this.#plan.edges[cause])
     if (edge) this.take(edge)
     return this.#decision(cause, { ...this.#waitIn(), for: 'run', at } as Wait, attempts, null)
   }
@@ -231,7 +243,7 @@ export class Path {
    * edge's processor (`runs`) comes first, and then the path goes on.
    */
   arrive(cause: string, judging: boolean): Decision | null {
-    while (!isSettled(this.machine, this.state)) {
+    while (!this.#plan.settled) {
       const edge = this.#next(judging)
       if (!edge) break
       if (edge.on === 'children' && edge.processor) return this.ask(edge, cause)
@@ -255,7 +267,7 @@ export class Path {
   }
 
   #next(judging: boolean): Edge | null {
-    const inline = this.first(edgesFrom(this.machine, this.state, 'done'))
+    const inline = this.first(this.#plan.edges.done)
     if (inline?.inline && this.hops > 0) return inline
     // The lanes were read before: of children that this very move spawns they know nothing.
     const isCurrent = judging && this.#facts.lanes !== null && this.#change.spawn.length === 0
@@ -263,7 +275,7 @@ export class Path {
   }
 
   #firstOverChildren(): Edge | null {
-    const edges = edgesFrom(this.machine, this.state, 'children')
+    const edges = this.#plan.edges.children
     if (edges.length === 0) return null
     const settled = (this.#facts.lanes ?? []).every((lane) => lane.open === 0)
     // An unguarded edge over children is taken when no child is open.
@@ -283,11 +295,11 @@ export class Path {
   /** No edge may be taken now. */
   idle(): Decision {
     const { now } = this.#facts
-    const deadlines = edgesFrom(this.machine, this.state, 'time')
+    const deadlines = this.#plan.edges.time
       .map((edge) => timeAfter(this.entity.changedAt, edge.afterMs ?? 0))
       .filter((at) => at > now)
     const at = deadlines.length > 0 ? Math.min(...deadlines) : null
-    const waitsForChildren = edgesFrom(this.machine, this.state, 'children').length > 0
+    const waitsForChildren = this.#plan.edges.children.length > 0
     const wait: Wait = waitsForChildren
       ? { for: 'children', at }
       : at === null
@@ -338,7 +350,7 @@ export class Path {
   restore(): void {
     const mark = this.#mark
     if (!mark) return
-    this.state = mark.state
+    this.#enter(mark.state)
     this.#trail = mark.trail
     this.#data = mark.data
     this.#changed = mark.changed
@@ -352,7 +364,7 @@ export class Path {
   #waitIn(): Wait {
     const isRoot = this.entity.parent === null
     const { retentionMs } = this.#implementation.tuning
-    const own = retentionMs && isRoot && isSettled(this.machine, this.state) ? retentionMs(this.view) : undefined
+    const own = retentionMs && isRoot && this.#plan.settled ? retentionMs(this.view) : undefined
     return waitIn(this.machine, this.state, isRoot, this.#facts.now, own)
   }
 
@@ -366,7 +378,7 @@ export class Path {
       cause,
       hops: this.#trail.hops,
       state: this.state,
-      settled: isSettled(this.machine, this.state),
+      settled: this.#plan.settled,
       generation: this.#generation,
       data: this.#changed ? this.#data : undefined,
       wait,
@@ -394,18 +406,18 @@ export function waitIn(
   now: number,
   ownRetentionMs?: number | null,
 ): Wait {
-  if (isSettled(machine, state)) {
+  const { settled, edges, claim: plan } = statePlan(machine, state)
+  if (settled) {
     const retentionMs = ownRetentionMs === undefined ? (machine.states[state]?.retentionMs ?? null) : ownRetentionMs
     return retentionMs !== null && isRoot ? { for: 'purge', at: timeAfter(now, retentionMs) } : { for: 'nothing' }
   }
-  const plan = claimPlan(machine, state)
   if (plan) {
-    const timer = plan.hops.length > 0 ? edgesFrom(machine, state, 'time')[0] : undefined
+    const timer = plan.hops.length > 0 ? edges.time[0] : undefined
     const at = timer && plan.hops[0]?.transition === timer.name ? timeAfter(now, timer.afterMs ?? 0) : now
     return plan.gated ? { for: 'run', at, gated: true } : { for: 'run', at }
   }
-  if (edgesFrom(machine, state, 'children').length > 0) return { for: 'children', at: now }
-  const timers = edgesFrom(machine, state, 'time')
+  if (edges.children.length > 0) return { for: 'children', at: now }
+  const timers = edges.time
   if (timers.length > 0)
     return { for: 'time', at: timeAfter(now, Math.min(...timers.map((edge) => edge.afterMs ?? 0))) }
   return { for: 'nothing' }

@@ -268,8 +268,8 @@ export interface ClaimResult {
   readonly entities: readonly Entity[]
   /** Suspects wait for this worker to have no other suspects. */
   readonly suspects: boolean
-  /** Nothing else stands in any line of these runs: until a signal says otherwise it is no use to ask again. Not said: not known. */
-  readonly exhausted?: boolean
+  /** Those of the runs for which nobody else stands in line: until a signal says otherwise it is no use to ask for them. Not said: not known. */
+  readonly idle?: readonly ClaimRun[]
 }
 
 export interface Renewal {

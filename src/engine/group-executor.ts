@@ -112,11 +112,8 @@ export class GroupExecutor {
     const moves: Move[] = []
     const moved: End[] = []
     for (const end of ends) {
-      const attempt = this.#executor.tryMove(end.work, end.decision, {
-        keep: false,
-        context: end.work.context,
-        holds: [],
-      })
+      const parts = { keep: false, context: end.work.context, holds: noHolds }
+      const attempt = this.#executor.tryMove(end.work, end.decision, parts)
       if (typeof attempt === 'string') {
         await this.#executor.fail(end.work, attempt).catch((fault) => void faults.push(fault))
       } else {
@@ -133,6 +130,8 @@ export class GroupExecutor {
     }
   }
 }
+
+const noHolds: readonly number[] = []
 
 /** Usually all of them take the same edge: then none is copied. */
 function byEdge(

@@ -26,6 +26,7 @@ export class Worker {
   readonly #runs: readonly Run[]
   /** By the place where the processor runs. */
   readonly #slots = new Map<string, Slots>()
+  #lastSlots: { readonly run: Run; readonly slots: Slots } | null = null
   readonly #runByPlace = new Map<string, Run>()
   #lastClaimed: { name: string; version: number; state: string; run: Run } | null = null
   readonly #running = new RunningSet()
@@ -137,7 +138,13 @@ export class Worker {
     await this.#membership.leave()
   }
 
-  #slotsOf = (run: Run): Slots => this.#slots.get(run.place) as Slots
+  /** Those of a group have the same run: its slots are looked up once. */
+  #slotsOf(run: Run): Slots {
+    if (this.#lastSlots?.run === run) return this.#lastSlots.slots
+    const slots = this.#slots.get(run.place) as Slots
+    this.#lastSlots = { run, slots }
+    return slots
+  }
 
   /** A place for the next state's processor, if it is served here and one is free: then the lease may be kept. */
   #reserve(machine: Machine, state: string): Run | null {
@@ -209,16 +216,15 @@ export class Worker {
       limits.claimMax,
       runs.reduce((sum, run) => sum + run.limit, 0),
     )
-    const {
-      entities,
-      suspects,
-      exhausted = false,
-    } = await store.claim({ worker, runs, limit, bytes: limits.claimBytesMax })
+    const { entities, suspects, idle = [] } = await store.claim({ worker, runs, limit, bytes: limits.claimBytesMax })
     // The lease was lost while the claim was under way: the answer belongs to a worker that is no more.
     if (this.#membership.id !== worker) return false
     if (this.#state !== 'working') return this.#refuse(worker, entities)
     // Unless something was said to be there meanwhile.
-    if (exhausted && this.#looks === looks) for (const run of asked) this.#dry.add(run)
+    if (this.#looks === looks)
+      asked.forEach((run, position) => {
+        if (idle.includes(runs[position] as ClaimRun)) this.#dry.add(run)
+      })
     const now = store.time()
     const taken: Running[] = []
     for (const entity of entities) taken.push(new Running(entity, this.#runFor(entity), now))
@@ -231,7 +237,7 @@ export class Worker {
     }
     for (const group of grouped.values()) this.#beginGroup(group)
     if (entities.length > 0) this.#patrol.start()
-    return entities.length > 0 && !exhausted && !(suspects && entities.length < limit)
+    return entities.length > 0 && idle.length < runs.length && !(suspects && entities.length < limit)
   }
 
   /** The worker was stopped while the claim was under way: nothing new is begun. */
@@ -314,7 +320,8 @@ export class Worker {
     } catch (error) {
       return this.#broke(group, error)
     }
-    for (const running of group) this.#over(running)
+    const now = this.#services.store.time()
+    for (const running of group) this.#over(running, now)
   }
 
   /** What a run threw is a fault of ours, and loses nothing: the lease ends. */
@@ -328,12 +335,13 @@ export class Worker {
     await sleep(this.#services.clock, this.#services.limits.pollMs)
     const release = this.#services.store.release({ kind: 'timed_out', leases, error: messageOf(error) })
     await release.catch(() => this.#doubt())
-    for (const running of group) this.#over(running)
+    const now = this.#services.store.time()
+    for (const running of group) this.#over(running, now)
   }
 
-  #over(running: Running): void {
+  #over(running: Running, now = this.#services.store.time()): void {
     if (running.dropped) this.#doubt()
-    this.#ended(running)
+    this.#ended(running, now)
   }
 
   /** The processor is through; the next one may begin while the move is being written. */
@@ -343,11 +351,11 @@ export class Worker {
     this.#free(this.#slotsOf(running.run))
   }
 
-  #ended(running: Running): void {
+  #ended(running: Running, now = this.#services.store.time()): void {
     this.#returned(running)
     if (!this.#running.has(running)) return
     this.#forget(running)
-    this.#slotsOf(running.run).end(this.#services.store.time())
+    this.#slotsOf(running.run).end(now)
     this.#lookForMore()
   }
 

@@ -8,9 +8,10 @@ import { uploadBatch } from './batch-machine.ts'
 import { batchProcessors } from './batch-processors.ts'
 import { batchErrors, batchView, type ErrorPage, type PageOptions, type UploadBatchView } from './batch-view.ts'
 import type { SearchQuery } from './catalogue/catalogue.ts'
+import { Following } from './desk/following.ts'
 import type { FoundPage, Hierarchy, HierarchyOptions } from './desk/found.ts'
 import { ThreadDesk } from './desk/thread-desk.ts'
-import { FileStore } from './files/file-store.ts'
+import { FileStore, type StoredFile } from './files/file-store.ts'
 import { itemCriteria } from './item-criteria.ts'
 import { uploadItem } from './item-machine.ts'
 import { itemAssigns, itemProcessors } from './item-processors.ts'
@@ -95,7 +96,7 @@ export async function openUpload(options: UploadOptions): Promise<Upload> {
     ],
     async receive(control, source, about) {
       const uploadedBy = checkName('uploadedBy', about.uploadedBy)
-      const stored = await files.receive(source, about)
+      const stored = await receiveWith(desk, files, source, about)
       const { sha256, fileName, fileSize, md5, contentType, storedBytes } = stored
       const data: BatchData = {
         fileName,
@@ -118,6 +119,25 @@ export async function openUpload(options: UploadOptions): Promise<Upload> {
     descendants: (hnId, options = {}) => desk.ask('hierarchy', { direction: 'descendants', hnId, ...options }),
     rebuild: (control, onProgress = () => {}) => rebuildCatalogue(control, desk, limits.groupMax, onProgress),
     stop: () => desk.stop(),
+  }
+}
+
+/** The desk reads along: when the file is there, most of it has been checked. */
+async function receiveWith(
+  desk: ThreadDesk,
+  files: FileStore,
+  source: AsyncIterable<Uint8Array>,
+  about: Reception,
+): Promise<StoredFile> {
+  const following = new Following(desk)
+  const onWritten = (path: string, bytes: number) => following.wrote(path, bytes)
+  try {
+    const stored = await files.receive(source, { ...about, onWritten })
+    following.ended(stored.sha256)
+    return stored
+  } catch (error) {
+    following.ended(null)
+    throw error
   }
 }
 

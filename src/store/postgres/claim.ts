@@ -76,6 +76,7 @@ interface Attempt {
   readonly isRipe: boolean
 }
 
+const none: readonly never[] = []
 const noAttempt: Attempt = {
   ...{ result: { entities: [], suspects: false }, claimed: null, rootLane: null, number: 0, isTidied: false },
   ...{ hints: null, empty: [], again: false, isRipe: false, saved() {} },
@@ -117,7 +118,7 @@ async function claimOnce(
     session.undo()
     return {
       ...noAttempt,
-      result: { entities: [], suspects, exhausted: selection.isExhausted },
+      result: { entities: [], suspects, idle: selection.isExhausted ? request.runs : none },
       empty: selection.empty,
       again: selection.cut,
     }
@@ -150,7 +151,7 @@ async function claimOnce(
   })
   const entities = rows.length === 0 ? leased : withData(leased, rows)
   return {
-    result: { entities, suspects, exhausted: selection.isExhausted },
+    result: { entities, suspects, idle: selection.isExhausted ? request.runs : none },
     ...{ number, isTidied: true, isRipe: false },
     ...{ hints: ledger.hints(), empty: selection.empty },
     claimed: picks.length > 0 ? idsOf(picks) : null,

@@ -104,9 +104,9 @@ suite('claims that begin where the last one ended', { skip }, () => {
   test('say when nothing is left', async () => {
     await create(3)
     const asked = { worker, runs: [aRun({ hops: [] })], bytes: 2 ** 30 }
-    assert.equal((await store.claim({ ...asked, limit: 2 })).exhausted, false)
+    assert.equal((await store.claim({ ...asked, limit: 2 })).idle?.length, 0)
     assert.equal((await store.claim({ ...asked, limit: 2 })).entities.length, 1)
-    assert.equal((await store.claim({ ...asked, limit: 2 })).exhausted, true)
+    assert.equal((await store.claim({ ...asked, limit: 2 })).idle?.length, 1)
   })
 })
 

@@ -100,7 +100,7 @@ export class Alike {
     if (own.length > 0) this.#moveWithOwn(shape, own)
     const recorded = idSet(ids, 4)
     this.#ledger.database.run(
-      `INSERT INTO history (entity, seq, epoch, generation, at, path, actor)
+      `INSERT OR ROLLBACK INTO history (entity, seq, epoch, generation, at, path, actor)
        SELECT id, seq, epoch, generation, ?1, ?2, ?3 FROM entity WHERE ${recorded.where}`,
       this.#now,
       shape.path,
@@ -113,7 +113,7 @@ export class Alike {
     const { database, limits } = this.#ledger
     const moved = idSet(ids, 11)
     database.run(
-      `UPDATE entity SET line = ?1, rank = CASE WHEN ?1 IS NULL THEN NULL ELSE ?2 + priority * ?3 END, plan = ?4, state = ?5,
+      `UPDATE OR ROLLBACK entity SET line = ?1, rank = CASE WHEN ?1 IS NULL THEN NULL ELSE ?2 + priority * ?3 END, plan = ?4, state = ?5,
        settled = ?6, generation = ?7, seq = seq + 1, epoch = epoch + ?8, attempts = ${attemptsSql[shape.attempts]},
        suspect = CASE ?8 WHEN 0 THEN 0 ELSE suspect END, wait = ?9, at = ?2, changed_at = ?10${moreSql(shape)}
        WHERE ${moved.where}`,
@@ -143,7 +143,7 @@ export class Alike {
     const hasSums = own.some(({ sums }) => sums !== null)
     const newData = own.every(({ data }) => data !== null) ? '?2' : 'coalesce(?2, data)'
     const statement = database.statement(
-      `UPDATE entity SET line = ?5, rank = ${rank}, plan = ${shape.plan}, state = ${shape.state}, settled = ${shape.settled},
+      `UPDATE OR ROLLBACK entity SET line = ?5, rank = ${rank}, plan = ${shape.plan}, state = ${shape.state}, settled = ${shape.settled},
        generation = ?6, seq = seq + 1, epoch = ${epoch}, attempts = ${attemptsSql[shape.attempts]}, suspect = ${suspect},
        wait = ${shape.wait}, at = ?4, changed_at = ?3, data = ${newData}${hasSums ? ', sums = ?7' : ''}${moreSql(shape)} WHERE id = ?1`,
     )

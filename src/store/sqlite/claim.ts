@@ -41,7 +41,12 @@ function claimNow(ledger: Ledger, request: ClaimRequest, now: number): ClaimAtte
   lease(ledger, request.worker, worker.name, picks, now)
   const entities: Entity[] = []
   for (const { row } of picks) entities.push(ledger.entity(row))
-  return { entities, suspects, again: entities.length === 0 && (selection.cut || ripe >= ripenMax) }
+  return {
+    entities,
+    suspects,
+    idle: selection.idle,
+    again: entities.length === 0 && (selection.cut || ripe >= ripenMax),
+  }
 }
 
 function choose(
@@ -76,7 +81,12 @@ function ripen(ledger: Ledger, now: number): number {
   for (const values of rows) {
     const row = rowOf(values)
     place(ledger, row, lanes.byId(row.lane), edgeOf(ledger, row), now)
-    database.run('UPDATE entity SET line = ?, rank = ?, plan = NULL WHERE id = ?', row.line, row.rank, row.id)
+    database.run(
+      'UPDATE OR ROLLBACK entity SET line = ?, rank = ?, plan = NULL WHERE id = ?',
+      row.line,
+      row.rank,
+      row.id,
+    )
   }
   return rows.length
 }
@@ -86,7 +96,7 @@ function putAside(ledger: Ledger, asides: ReadonlyMap<EntityId, Line>): void {
   for (const [line, rows] of Map.groupBy(asides, ([, line]) => line)) {
     const ids = JSON.stringify(rows.map(([id]) => id))
     ledger.database.run(
-      'UPDATE entity SET line = ? WHERE id IN (SELECT value FROM json_each(?))',
+      'UPDATE OR ROLLBACK entity SET line = ? WHERE id IN (SELECT value FROM json_each(?))',
       ledger.lines.enter(line),
       ids,
     )
@@ -118,7 +128,7 @@ function leaseRun(
   if (run.hops.length === 0) {
     const { where, values } = idSet(ids, 3)
     database.run(
-      `UPDATE entity SET line = ?1, rank = 0, epoch = epoch + 1, attempts = attempts + 1, suspect = ?2 WHERE ${where}`,
+      `UPDATE OR ROLLBACK entity SET line = ?1, rank = 0, epoch = epoch + 1, attempts = attempts + 1, suspect = ?2 WHERE ${where}`,
       -worker,
       suspect,
       ...values,
@@ -149,7 +159,7 @@ function hop(
   const state = dictionary.word(hops.at(-1)!.to)
   const moved = idSet(ids, 5)
   database.run(
-    `UPDATE entity SET line = ?1, rank = 0, epoch = epoch + 1, attempts = attempts + 1, suspect = ?2, state = ?3, seq = seq + 1,
+    `UPDATE OR ROLLBACK entity SET line = ?1, rank = 0, epoch = epoch + 1, attempts = attempts + 1, suspect = ?2, state = ?3, seq = seq + 1,
      changed_at = ?4, wait = CASE wait WHEN ${waits.gatedRun} THEN ${waits.run} ELSE wait END WHERE ${moved.where}`,
     -worker,
     suspect,
@@ -159,7 +169,7 @@ function hop(
   )
   const recorded = idSet(ids, 4)
   database.run(
-    `INSERT INTO history (entity, seq, epoch, generation, at, path, actor)
+    `INSERT OR ROLLBACK INTO history (entity, seq, epoch, generation, at, path, actor)
      SELECT id, seq, epoch, generation, ?1, ?2, ?3 FROM entity WHERE ${recorded.where}`,
     now,
     dictionary.path('claim', hops),
@@ -193,6 +203,6 @@ function takeUnits(ledger: Ledger, run: ClaimRun, picks: readonly Pick[]): void 
     }
     if (names.length === 0) continue
     row.shares = textOfShares({ ...sharesOf(row), lease: names })
-    database.run('UPDATE entity SET shares = ? WHERE id = ?', row.shares, row.id)
+    database.run('UPDATE OR ROLLBACK entity SET shares = ? WHERE id = ?', row.shares, row.id)
   }
 }

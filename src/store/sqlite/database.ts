@@ -181,6 +181,8 @@ export class Database {
     this.exec(`PRAGMA busy_timeout = ${busyMs}`)
     this.exec('PRAGMA journal_mode = WAL')
     this.exec('PRAGMA synchronous = FULL')
+    // What a statement must be able to undo is noted in memory: in a file, notes were two of five writes of an upload.
+    this.exec('PRAGMA temp_store = MEMORY')
     this.exec(`PRAGMA cache_size = -${cacheKib}`)
     this.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
     if (tables > 0 && !checked) this.#check()

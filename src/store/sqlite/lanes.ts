@@ -44,6 +44,8 @@ export class Lanes {
   readonly #rows = new Map<number, LaneRow>()
   readonly #names = new Map<string, LaneRow>()
   readonly #dirty = new Set<LaneRow>()
+  /** Children are spawned by the thousand into the same lane: its key is put together once. */
+  #lastFound: LaneRow | null = null
   readonly #hint: (hint: 'due') => void
 
   constructor(database: Database, dictionary: Dictionary, reasonsMax: number, hint: (hint: 'due') => void) {
@@ -59,10 +61,11 @@ export class Lanes {
   }
 
   find(parent: EntityId | null, name: string): LaneRow | null {
-    const known = this.#names.get(keyOf(parent, name))
-    if (known) return known
-    const row = this.#database.get(`${select} WHERE parent IS ? AND name = ?`, parent, name)
-    return row ? this.#keep(row) : null
+    const last = this.#lastFound
+    if (last && last.lane.parent === parent && last.lane.name === name) return last
+    const found = this.#names.get(keyOf(parent, name)) ?? this.#read(parent, name)
+    if (found) this.#lastFound = found
+    return found
   }
 
   /** By name, hidden ones too. */
@@ -187,7 +190,13 @@ export class Lanes {
       this.#rows.delete(row.id)
       this.#names.delete(keyOf(parent, row.lane.name))
     }
+    this.#lastFound = null
     this.#database.run('DELETE FROM lane WHERE parent = ?', parent)
+  }
+
+  #read(parent: EntityId | null, name: string): LaneRow | null {
+    const row = this.#database.get(`${select} WHERE parent IS ? AND name = ?`, parent, name)
+    return row ? this.#keep(row) : null
   }
 
   #orderOf(parent: EntityId | null): { standing: number; awaited: boolean } {
@@ -276,6 +285,7 @@ export class Lanes {
     this.#rows.clear()
     this.#names.clear()
     this.#dirty.clear()
+    this.#lastFound = null
   }
 }
 

@@ -31,6 +31,7 @@ export class Ledger {
   #hints: Record<keyof Signal, boolean> | null = null
   #purging: ReadonlySet<EntityId> | null = null
   #existing: EntityId | null = null
+  #isCareful = false
   #latestTime = 0
   #latestKnown = false
 
@@ -87,6 +88,7 @@ export class Ledger {
     this.flush()
     const noted = this.feed.noted()
     this.database.exec('SAVEPOINT one')
+    this.#isCareful = true
     try {
       const result = work()
       this.flush()
@@ -99,7 +101,14 @@ export class Ledger {
       this.database.forget()
       this.feed.restore(noted)
       return refused
+    } finally {
+      this.#isCareful = false
     }
+  }
+
+  /** A statement that is refused must undo itself alone: what was written before it stands. */
+  get isCareful(): boolean {
+    return this.#isCareful
   }
 
   time(): number {

@@ -77,7 +77,8 @@ export class Nursery {
       const row = rows[position] as EntityRow
       values.push(row.id, row.source, row.ordinal, row.data)
     }
-    this.#ledger.database.statement(insertAlike(count)).run(...values)
+    const insert = this.#ledger.isCareful ? 'INSERT' : 'INSERT OR ROLLBACK'
+    this.#ledger.database.statement(insertAlike(insert, count)).run(...values)
   }
 }
 
@@ -100,20 +101,20 @@ function isAlike(one: EntityRow, other: EntityRow): boolean {
   )
 }
 
-const statements = new Map<number, string>()
+const statements = { INSERT: new Map<number, string>(), 'INSERT OR ROLLBACK': new Map<number, string>() }
 
 /** Values in the order of their question marks: those with numbers are looked for one by one, each time that one is bound. */
-function insertAlike(count: number): string {
-  let sql = statements.get(count)
+function insertAlike(insert: keyof typeof statements, count: number): string {
+  let sql = statements[insert].get(count)
   if (sql === undefined) {
     const own = new Array<string>(count).fill('(?, ?, ?, ?)').join(', ')
-    sql = `INSERT INTO entity (id, line, rank, machine, state, born, seq, epoch, generation, settled, attempts, suspect, lane,
+    sql = `${insert} INTO entity (id, line, rank, machine, state, born, seq, epoch, generation, settled, attempts, suspect, lane,
       source, ordinal, staging, labels, priority, wait, at, plan, standing, created_at, created_by, changed_at, data)
       SELECT own.column1, line, rank, machine, state, state, 0, 0, 0, settled, 0, 0, lane,
       own.column2, own.column3, staging, labels, priority, wait, at, plan, 0, created_at, created_by, created_at, own.column4
       FROM (SELECT ? AS line, ? AS rank, ? AS machine, ? AS state, ? AS settled, ? AS lane, ? AS staging, ? AS labels,
       ? AS priority, ? AS wait, ? AS at, ? AS plan, ? AS created_at, ? AS created_by) CROSS JOIN (VALUES ${own}) AS own`
-    statements.set(count, sql)
+    statements[insert].set(count, sql)
   }
   return sql
 }

@@ -30,6 +30,10 @@ export class Selection {
   readonly #now: number
   readonly #served: readonly Served[]
   readonly #asides = new Map<EntityId, Line>()
+  readonly #isHeld: boolean
+  /** Of machines and states that the file has never seen: there is nothing to claim. */
+  readonly #unknown: readonly ClaimRun[]
+  #idle: readonly ClaimRun[] = []
   /** Something was left unread because enough had been put aside: there may be more to claim. */
   #cut = false
 
@@ -37,7 +41,10 @@ export class Selection {
     this.#ledger = ledger
     this.#request = request
     this.#now = now
-    this.#served = servedOf(ledger, request.runs)
+    const { served, unknown } = servedOf(ledger, request.runs)
+    this.#served = served
+    this.#unknown = unknown
+    this.#isHeld = ledger.holds.standing(now).length > 0
   }
 
   get asides(): ReadonlyMap<EntityId, Line> {
@@ -46,6 +53,11 @@ export class Selection {
 
   get cut(): boolean {
     return this.#cut
+  }
+
+  /** Runs in whose lines the last look has found nobody. */
+  get idle(): readonly ClaimRun[] {
+    return this.#idle
   }
 
   ordinary(): readonly Pick[] {
@@ -78,6 +90,7 @@ export class Selection {
       )
     const merged = new MergedLines(database, open, rowsMax, bytesMax)
     for (const line of merged.empty) lines.rest(line)
+    this.#noteIdle(merged.empty)
     const units = new Map<string, number>()
     const taken = new Map<Served, number>()
     const isPurging = this.#ledger.purging().size > 0
@@ -124,6 +137,14 @@ export class Selection {
     return picks
   }
 
+  /** Some lines are never said to rest, however empty they are. */
+  #noteIdle(empty: readonly Line[]): void {
+    const idle = [...this.#unknown]
+    for (const served of this.#served)
+      if (this.#ledger.lines.active(served).every((line) => empty.includes(line))) idle.push(served.run)
+    this.#idle = idle
+  }
+
   /** A line of what waits for a full pool, or for a hold to end, is passed by as a whole. */
   #isOpen(line: Line, { run }: Served): boolean {
     if (line.hold !== null) return line.holdable !== run.holdable || !this.#ledger.holds.stands(line.hold, this.#now)
@@ -143,7 +164,7 @@ export class Selection {
     const gated = row.wait === waits.gatedRun
     const suspect = row.suspect > 0
     if (!letsThrough(lane.lane, gated)) return lines.ofLane(served, lane.id, lane.lane, gated, null, suspect)
-    if (holds.standing(this.#now).length > 0) {
+    if (this.#isHeld) {
       const { machine } = served.run
       const labels = [row.label0, row.label1, row.label2, row.label3]
       const state = dictionary.text(row.state)
@@ -159,18 +180,24 @@ export class Selection {
   }
 }
 
-/** Runs of machines and states that the file has never seen have nothing to claim. */
-function servedOf(ledger: Ledger, runs: readonly ClaimRun[]): readonly Served[] {
+function servedOf(
+  ledger: Ledger,
+  runs: readonly ClaimRun[],
+): { readonly served: readonly Served[]; readonly unknown: readonly ClaimRun[] } {
   const served = new Map<string, Served>()
+  const unknown: ClaimRun[] = []
   for (const run of runs) {
     const machine = ledger.dictionary.machineIfKnown(run.machine, run.version)
     const state = ledger.dictionary.wordIfKnown(run.state)
     const edge = run.edge === null ? 0 : ledger.dictionary.wordIfKnown(run.edge)
-    if (!machine || state === null || edge === null) continue
+    if (!machine || state === null || edge === null) {
+      unknown.push(run)
+      continue
+    }
     const one: Served = { machine: machine.id, state, edge, run }
     if (!served.has(runKey(one))) served.set(runKey(one), one)
   }
-  return [...served.values()]
+  return { served: [...served.values()], unknown }
 }
 
 /** The pool of this entity's label value, where the run is limited by one. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Request } from '../../entity.ts'
+import type { ClaimRun } from '../../store.ts'
 import { aChange, aMove, aRun, runNow, someChildren, waitForChildren, waitForNothing } from '../builders.ts'
 import type { Tell } from './story.ts'
 import { idsOf, leaseMs } from './story.ts'
@@ -43,6 +44,35 @@ export function waiting(tell: Tell): void {
     await story.create({ state: 'packed' })
     assert.deepEqual(idsOf(await story.claim(await story.register())), [wanted.id])
   })
+
+  tell(
+    'a run that is said to have nobody in line has nobody, and one that has somebody is not said to be',
+    async (story) => {
+      await story.createMany(3)
+      const held = await story.create({ state: 'packed' })
+      const worker = await story.register()
+      const [ready, packed, unknown] = [
+        aRun({ hops: [] }),
+        aRun({ state: 'packed', hops: [] }),
+        aRun({ state: 'lost', hops: [] }),
+      ]
+      const claim = (runs: readonly ClaimRun[], limit: number) =>
+        story.store.claim({ worker: worker.id, runs, limit, bytes: 2 ** 30 })
+      const first = await claim([ready, unknown], 2)
+      assert.equal(first.entities.length, 2)
+      assert.ok(!first.idle?.includes(ready))
+      const second = await claim([ready, packed], 1)
+      assert.equal(second.entities.length, 1)
+      assert.ok(!second.idle?.includes(second.entities[0]!.id === held.id ? ready : packed))
+      const third = await claim([ready, packed], 10)
+      const last = await claim([ready, packed], 10)
+      assert.deepEqual([third.entities.length, last.entities.length], [1, 0])
+      // A store may keep silent. What it says once must not be taken back by the next answer.
+      for (const run of third.idle ?? []) assert.ok(last.idle?.includes(run))
+      await story.create()
+      assert.equal((await claim([ready, packed], 10)).entities.length, 1)
+    },
+  )
 
   tell('a run takes what was asked for by its edge, and leaves other requests alone', async (story) => {
     const request: Request = {

@@ -6,6 +6,7 @@ import type { Cursor } from '../files/file-fault.ts'
 import { type ElementGroup, FileWalk } from '../files/file-walk.ts'
 import { SliceReader } from '../files/slice-reader.ts'
 import { type HNItem, itemTypes, parseItem } from '../hn-item.ts'
+import { EarlyChecks } from './early-checks.ts'
 import { InHand } from './in-hand.ts'
 import { type DeskSettings, type LoadedGroup, type Places, type Remark, type VerdictGroup, verdicts } from './wire.ts'
 
@@ -24,11 +25,13 @@ export class Clerk {
   readonly #pathOf: (sha256: string) => string
   readonly #readers = new Map<number, SliceReader>()
   readonly #inHand = new InHand()
+  readonly #earlyChecks: EarlyChecks
   #walk: { readonly sha256: string; readonly cursor: string; readonly walk: FileWalk } | null = null
 
   constructor(settings: DeskSettings, pathOf: (sha256: string) => string, now: () => number) {
     this.#settings = settings
     this.#pathOf = pathOf
+    this.#earlyChecks = new EarlyChecks(settings)
     this.catalogue = new Catalogue({
       file: settings.catalogue,
       textIndex: settings.textIndex,
@@ -39,7 +42,17 @@ export class Clerk {
 
   /** A check in steps, so that a big file does not keep everybody else waiting. */
   check(sha256: string): FileChecking {
-    return new FileChecking(this.#pathOf(sha256), this.#settings)
+    return this.#earlyChecks.take(sha256) ?? new FileChecking(this.#pathOf(sha256), this.#settings)
+  }
+
+  /** Looks at a file that is still being received: so much of it is there. */
+  follow(path: string, bytes: number): void {
+    this.#earlyChecks.follow(path, bytes)
+  }
+
+  /** It is there under this digest. Null: it never will be. */
+  followed(path: string, sha256: string | null): void {
+    this.#earlyChecks.end(path, sha256)
   }
 
   elements(sha256: string, cursor: Cursor | null, limit: number): ElementGroup {
@@ -166,6 +179,7 @@ export class Clerk {
 
   close(): void {
     this.#walk?.walk.close()
+    this.#earlyChecks.close()
     for (const reader of this.#readers.values()) reader.close()
     this.catalogue.close()
   }

@@ -17,6 +17,14 @@ function serve(port: NonNullable<typeof parentPort>, settings: DeskSettings): vo
   const folding = new Folding(catalogue, clock)
   const cancelled = new Set<number>()
   const handlers: Handlers = {
+    follow: ({ path, bytes }) => {
+      clerk.follow(path, bytes)
+      return null
+    },
+    followed: ({ path, sha256 }) => {
+      clerk.followed(path, sha256)
+      return null
+    },
     elements: ({ sha256, cursor, limit }) => clerk.elements(sha256, cursor, limit),
     number: ({ sha256 }) => catalogue.fileNumber(sha256),
     register: ({ number, sha256 }) => {

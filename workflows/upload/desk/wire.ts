@@ -44,6 +44,8 @@ export interface VerdictGroup {
 /** What the thread can be asked, with what, and what it answers. */
 export interface Verbs {
   check: { given: { sha256: string }; answer: FileCheck }
+  follow: { given: { path: string; bytes: number }; answer: null }
+  followed: { given: { path: string; sha256: string | null }; answer: null }
   elements: { given: { sha256: string; cursor: Cursor | null; limit: number }; answer: ElementGroup }
   number: { given: { sha256: string }; answer: number }
   register: { given: { number: number; sha256: string }; answer: null }

@@ -7,6 +7,8 @@ const chunkBytes = 262_144
 const capacity = 1_024
 /** Of one step: 4 MiB. */
 const chunksPerStep = 16
+/** A file that is still being written is looked at from here on: its form is told from its beginning, as if all of it were there. */
+const followedFrom = 4 * 1024 ** 2
 
 export interface FileCheck {
   /** Null: the file is at fault before its form could be told. */
@@ -51,6 +53,26 @@ export class FileChecking {
     this.#descriptor = openFile(path)
   }
 
+  /** Begins with a file that is still being written, of which so many bytes are there. Null: too little is there to tell what it is. */
+  static following(path: string, bytes: number, limits: ElementLimits = defaultElementLimits): FileChecking | null {
+    if (bytes < followedFrom) return null
+    const checking = new FileChecking(path, limits)
+    const begun = checking.#begun
+    // What begins further on was looked for in what may not have been written yet.
+    if ('form' in begun && begun.offset < chunkBytes) return checking
+    checking.close()
+    return null
+  }
+
+  /** One step at most, over what is known to be written: the end of the file is not looked for. */
+  follow(bytes: number): void {
+    const scanner = this.#scanner
+    if (!scanner) return
+    for (let chunks = 0; chunks < chunksPerStep && this.#offset + chunkBytes <= bytes; chunks += 1) {
+      if (scanner.fault !== null || this.#readChunk(scanner) === 0) return
+    }
+  }
+
   /** How far it is. */
   get bytes(): number {
     return this.#offset
@@ -61,22 +83,26 @@ export class FileChecking {
     const scanner = this.#scanner
     if (!scanner || this.#descriptor === null) return false
     for (let chunks = 0; chunks < chunksPerStep && scanner.fault === null; chunks += 1) {
-      const read = readSync(this.#descriptor, this.#chunk, 0, chunkBytes, this.#offset)
-      if (read === 0) {
-        scanner.finish()
-        tally(scanner, this.#count)
-        this.close()
-        return false
-      }
-      for (let at = 0; at < read && scanner.fault === null; ) {
-        at = scanner.feed(this.#chunk, at, read)
-        tally(scanner, this.#count)
-      }
-      this.#offset += read
+      if (this.#readChunk(scanner) > 0) continue
+      scanner.finish()
+      tally(scanner, this.#count)
+      this.close()
+      return false
     }
     if (scanner.fault === null) return true
     this.close()
     return false
+  }
+
+  /** Returns how many bytes there were. */
+  #readChunk(scanner: ElementScanner): number {
+    const read = readSync(this.#descriptor!, this.#chunk, 0, chunkBytes, this.#offset)
+    for (let at = 0; at < read && scanner.fault === null; ) {
+      at = scanner.feed(this.#chunk, at, read)
+      tally(scanner, this.#count)
+    }
+    this.#offset += read
+    return read
   }
 
   result(): FileCheck {

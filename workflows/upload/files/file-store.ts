@@ -33,6 +33,8 @@ export interface Receiving {
   readonly expectedBytes?: number | undefined
   /** Received bytes so far. */
   readonly onProgress?: ((bytes: number) => void) | undefined
+  /** So many bytes can be read from a file that does not count yet. It may be gone at any time. */
+  readonly onWritten?: ((path: string, bytes: number) => void) | undefined
 }
 
 export interface StoredFile {
@@ -218,6 +220,7 @@ class Reception {
       this.#head = Buffer.concat([this.#head, bytes.subarray(0, headBytes - this.#head.length)])
     }
     await this.#temp.write(bytes)
+    this.#receiving.onWritten?.(this.#temp.path, this.#temp.bytes)
   }
 
   async #inflate(first: Buffer, rest: AsyncIterable<Buffer>): Promise<void> {

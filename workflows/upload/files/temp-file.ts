@@ -35,6 +35,10 @@ export class TempFile {
     throw new SluiceError('conflict', `More than ${temporariesMax} files are being received in ${folder}.`)
   }
 
+  get path(): string {
+    return this.#path
+  }
+
   get bytes(): number {
     return this.#bytes
   }
