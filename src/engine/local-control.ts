@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts'
 import type {
   ActOptions,
   ActResult,
@@ -31,6 +32,7 @@ import { explain } from './explain.ts'
 import { checkAction, checkFilter, checkId, checkLimit, countMatching } from './filter.ts'
 import { liftHold, setHold } from './holding.ts'
 import { asideOf } from './moves.ts'
+import { Newborns } from './newborns.ts'
 import { progressOf } from './progress.ts'
 import { Rates } from './rate.ts'
 import type { Services } from './services.ts'
@@ -42,6 +44,8 @@ import { watching } from './watching.ts'
 
 /** How often something is decided anew because somebody else was faster. */
 const roundsMax = 5
+/** What was submitted a moment ago is not looked at before so long: most is settled by then, and this process says so. */
+const headStartMs = 5
 
 /** The control over one engine and its store, in this process. */
 export class LocalControl implements Control {
@@ -49,6 +53,7 @@ export class LocalControl implements Control {
   readonly #submission: Submission
   readonly #bell: Bell
   readonly #settling: Settling
+  readonly #newborns = new Newborns()
   readonly #rates = new Rates()
   #requests = 0
 
@@ -69,6 +74,8 @@ export class LocalControl implements Control {
   async submit(machine: string, data: unknown, options: SubmitOptions = {}): Promise<Submitted> {
     const { actor, version, ...item } = options
     const [submitted] = await this.submitMany(machine, [{ ...item, data }], { actor, version })
+    const { id, existing } = submitted as Submitted
+    if (!existing) this.#newborns.add(id)
     return submitted as Submitted
   }
 
@@ -139,6 +146,7 @@ export class LocalControl implements Control {
       const leftMs = deadline === null ? undefined : Math.max(0, deadline - store.time())
       // Waited for before looking: what settles in between is not missed.
       const settling = this.#settling.wait(id, leftMs)
+      if (this.#newborns.take(id)) await headStart(this.#services.clock, settling.settled)
       const found = await this.#find(id).catch((error: unknown) => {
         settling.cancel()
         throw error
@@ -352,6 +360,16 @@ export class LocalControl implements Control {
     }
     return actor
   }
+}
+
+function headStart(clock: Clock, ended: Promise<unknown>): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = clock.after(headStartMs, resolve)
+    void ended.then(() => {
+      cancel()
+      resolve()
+    })
+  })
 }
 
 function staleSeq(entity: Entity, seq: number): SluiceError {

@@ -33,7 +33,7 @@ export async function create(
   const name = `create ${operation}`
   const sealed = births.length === 1 ? await createSealed(desk, name, births[0]!) : null
   if (sealed) {
-    if (sealed.hints) desk.tell(sealed.hints)
+    if (sealed.hints) desk.tell(sealed.hints, sealed.id)
     return [{ kind: 'saved', id: sealed.id }]
   }
   type Written = { readonly verdicts: readonly CreateVerdict[]; readonly hints: Signal | null }

@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock.ts'
+import type { EntityId } from '../../entity.ts'
 import type { Lane } from '../../lane.ts'
 import type { Limits } from '../../limits.ts'
 import type { Signal } from '../../store.ts'
@@ -20,6 +21,9 @@ class Repeated extends Error {
   }
 }
 
+/** `born`: all that there is to claim is this one. */
+export type Tell = (signal: Signal, born?: EntityId) => void
+
 /** What one store handle has at hand: its connections, the names it knows, its time. */
 export class Desk {
   readonly database: Database
@@ -39,11 +43,11 @@ export class Desk {
   readonly clock: Clock
   readonly schema: string
   /** Tells this process, and the others, where to look. */
-  readonly tell: (signal: Signal) => void
+  readonly tell: Tell
   #aheadMs = 0
   #latestTime = 0
 
-  constructor(database: Database, schema: string, clock: Clock, limits: Limits, tell: (signal: Signal) => void) {
+  constructor(database: Database, schema: string, clock: Clock, limits: Limits, tell: Tell) {
     this.database = database
     this.schema = schema
     this.clock = clock

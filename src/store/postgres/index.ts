@@ -63,9 +63,9 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
   const answerMs = Math.min(answerMsDefault, limits.leaseMs)
   const database = new Database(url, checkSchema(schema), connectionsMax, clock, answerMs)
   const signals = new Signals(database, schema, clock)
-  const desk = new Desk(database, schema, clock, limits, (signal) => {
+  const desk = new Desk(database, schema, clock, limits, (signal, born) => {
     if (signal.work) desk.floors.forgetAll()
-    signals.tell(signal)
+    signals.tell(signal, born)
   })
   const hearts = new Set<{ stop(): Promise<void> }>()
   const hasOwnClock = options.clock !== undefined
@@ -110,7 +110,14 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     create: (operation, births) => create(desk, operation, births),
     get: (ids) => get(desk, ids),
     list: (filter) => list(desk, filter),
-    claim: (request) => claim(desk, request),
+
+    async claim(request) {
+      signals.newcomers.claiming()
+      const result = await claim(desk, request)
+      signals.newcomers.claimed(result.entities)
+      return result
+    },
+
     commit: (operation, moves) => commit(desk, operation, moves),
 
     async renew(renewal) {

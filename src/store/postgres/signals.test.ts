@@ -62,6 +62,22 @@ test('what one process tells is heard by the others, and by itself once', option
   for (const { end } of [one, other, stranger]) await end()
 })
 
+test('of a birth the others hear, unless this process claims it in the same moment', options, async () => {
+  const [one, other] = [process(), process()]
+  other.listen()
+  await listening(1)
+  one.signals.newcomers.claiming()
+  one.signals.tell(work, 1)
+  one.signals.newcomers.claimed([{ id: 1 }])
+  one.signals.tell(due, 2)
+  await eventually(() => other.heard.length > 0)
+  assert.deepEqual(other.heard, [due], 'the first was claimed, the second is not for a claim')
+  one.signals.tell(work, 3)
+  await eventually(() => other.heard.length > 1)
+  assert.deepEqual(other.heard, [due, work])
+  for (const { end } of [one, other]) await end()
+})
+
 test('hints that come thick and fast are merged, and the last one arrives', options, async () => {
   const [one, other] = [process(), process()]
   other.listen()

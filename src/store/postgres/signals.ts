@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
 import type pg from 'pg'
 import type { Clock } from '../../clock.ts'
+import type { EntityId } from '../../entity.ts'
 import type { Signal } from '../../store.ts'
 import type { Database } from './database.ts'
+import { Newcomers } from './newcomers.ts'
 
 /** Hints to other processes go out at once after a pause, and then so far apart at least: what comes in between is merged. */
 const paceMs = 3
@@ -14,6 +16,7 @@ const pauseMsFirst = 50
 const nameMax = 63
 
 const everything: Signal = { work: true, due: true, ended: true }
+const work: Signal = { work: true, due: false, ended: false }
 const nothing: Signal = { work: false, due: false, ended: false }
 
 /** Hints to whoever listens: at once for what this process does, by the server's notifications for what others do. */
@@ -24,6 +27,7 @@ export class Signals {
   /** Tells our own notifications from those of others. */
   readonly #name: string
   readonly #listeners = new Set<(signal: Signal) => void>()
+  readonly newcomers: Newcomers
   #client: pg.Client | null = null
   #opening: Promise<void> | null = null
   #isListening = false
@@ -42,14 +46,20 @@ export class Signals {
     this.#database = database
     this.#clock = clock
     this.#channel = channelOf(schema)
+    this.newcomers = new Newcomers(clock, () => this.#tellOthers(work))
     this.#name = `${Math.floor(clock.random() * 2 ** 48).toString(36)}`
   }
 
-  /** A listener's fault is its own, never the committer's. */
-  tell(signal: Signal): void {
+  /** A listener's fault is its own, never the committer's. `born`: all that there is to claim is this one. */
+  tell(signal: Signal, born?: EntityId): void {
     this.#hear(signal)
+    if (born === undefined || signal.due || signal.ended || !this.newcomers.keep(born)) this.#tellOthers(signal)
+  }
+
+  #tellOthers(signal: Signal): void {
     this.#waiting = merged(this.#waiting, signal)
-    this.#send()
+    // What this process does about it (it claims, mostly) begins in the next turn, and goes to the server first.
+    this.#clock.soon(() => this.#clock.soon(() => this.#send()))
   }
 
   /** Those who listen here look again soon. */
@@ -73,6 +83,7 @@ export class Signals {
 
   async stop(): Promise<void> {
     this.#isStopped = true
+    this.newcomers.stop()
     this.#listeners.clear()
     for (const cancel of [this.#cancelPause, this.#cancelPace, this.#cancelAgain]) cancel?.()
     await this.#opening
