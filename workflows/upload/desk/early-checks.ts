@@ -30,7 +30,10 @@ export class EarlyChecks {
     const checking = this.#receiving.get(path)
     this.#receiving.delete(path)
     if (!checking) return
-    if (sha256 === null) return checking.close()
+    if (sha256 === null) {
+      checking.close()
+      return
+    }
     this.#received.get(sha256)?.close()
     this.#received.set(sha256, checking)
     if (this.#received.size <= checksMax) return
