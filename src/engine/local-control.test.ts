@@ -337,6 +337,16 @@ suite('the local control', () => {
     assert.equal((await control.settled(id, 5))?.state, 'cancelled')
   })
 
+  test('whoever waits for what he has just submitted has the store asked once it is settled; others at once', async (t) => {
+    const get = t.mock.method(store, 'get')
+    const { id } = await control.submit('parcel', rome)
+    assert.equal((await control.settled(id, 10_000))?.state, 'sent')
+    assert.equal(get.mock.callCount(), 1)
+    const later = control.settled(id, 10_000)
+    assert.equal(get.mock.callCount(), 2)
+    assert.equal((await later)?.state, 'sent')
+  })
+
   test('what another process settles is noticed as well', async () => {
     const { id } = await control.submit('parcel', rome, draft)
     const settled = control.settled(id, 10_000)
