@@ -45,7 +45,7 @@ import { watching } from './watching.ts'
 /** How often something is decided anew because somebody else was faster. */
 const roundsMax = 5
 /** What was submitted a moment ago is not looked at before so long: most is settled by then, and this process says so. */
-const headStartMs = 5
+const headStartMs = 10
 
 /** The control over one engine and its store, in this process. */
 export class LocalControl implements Control {
