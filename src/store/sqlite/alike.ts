@@ -24,7 +24,7 @@ interface Shape {
 
 /**
  * Moves of a commit that do the same to their rows and nothing else (most do: `done`, without new data) are written
- * together, as two statements for all of them. Order among them does not matter: each entity stands once in a commit.
+ * together, as two statements for all of them; if one is refused, the whole commit is undone (`OR ROLLBACK`). Order among them does not matter: each entity stands once in a commit.
  */
 export class Alike {
   readonly #ledger: Ledger

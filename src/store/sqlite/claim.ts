@@ -81,12 +81,7 @@ function ripen(ledger: Ledger, now: number): number {
   for (const values of rows) {
     const row = rowOf(values)
     place(ledger, row, lanes.byId(row.lane), edgeOf(ledger, row), now)
-    database.run(
-      'UPDATE OR ROLLBACK entity SET line = ?, rank = ?, plan = NULL WHERE id = ?',
-      row.line,
-      row.rank,
-      row.id,
-    )
+    database.run('UPDATE entity SET line = ?, rank = ?, plan = NULL WHERE id = ?', row.line, row.rank, row.id)
   }
   return rows.length
 }
@@ -103,7 +98,10 @@ function putAside(ledger: Ledger, asides: ReadonlyMap<EntityId, Line>): void {
   }
 }
 
-/** Gives the worker its leases: one statement per run, whatever their number. */
+/**
+ * Gives the worker its leases: one statement per run, whatever their number. If it is refused the whole claim is undone, so that SQLite
+ * need not note what it changes (`OR ROLLBACK`).
+ */
 function lease(ledger: Ledger, worker: number, name: string, picks: readonly Pick[], now: number): void {
   for (const [served, group] of Map.groupBy(picks, servedOf)) leaseRun(ledger, worker, name, served, group, now)
 }
@@ -203,6 +201,6 @@ function takeUnits(ledger: Ledger, run: ClaimRun, picks: readonly Pick[]): void 
     }
     if (names.length === 0) continue
     row.shares = textOfShares({ ...sharesOf(row), lease: names })
-    database.run('UPDATE OR ROLLBACK entity SET shares = ? WHERE id = ?', row.shares, row.id)
+    database.run('UPDATE entity SET shares = ? WHERE id = ?', row.shares, row.id)
   }
 }
