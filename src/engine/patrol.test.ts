@@ -8,7 +8,9 @@ import type { Services } from './services.ts'
 
 test('with more runs than one question may name, the ended one is found wherever it stands', async () => {
   const running = new RunningSet()
-  const all = [1, 2, 3, 4, 5].map((id) => ({ place: -1, entity: { id, epoch: 1, seq: 0 } as Entity }) as Running)
+  const all = [1, 2, 3, 4, 5].map(
+    (id) => ({ place: -1, startedAt: id, entity: { id, epoch: 1, seq: 0 } as Entity }) as Running,
+  )
   for (const one of all) running.add(one)
   const asked: number[][] = []
   const services = {
@@ -34,4 +36,8 @@ test('with more runs than one question may name, the ended one is found wherever
   for (let look = 0; look < 4; look += 1) await patrol.lookForEnded()
   assert.deepEqual(asked, [[1, 2], [3, 4], [5], [1, 2]])
   assert.deepEqual(dropped, [5])
+  asked.length = 0
+  await patrol.lookForEnded(1)
+  await patrol.lookForEnded(0)
+  assert.deepEqual(asked, [[1]], 'Those that had begun by then, if there are any.')
 })

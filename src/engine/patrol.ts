@@ -54,7 +54,8 @@ export class Patrol {
         this.#worker.watch(running)
       }
     }
-    if (now - this.#lookedAt >= limits.pollMs / 2) void this.lookForEnded()
+    // Those that were just claimed are mostly through before the answer is here.
+    if (now - this.#lookedAt >= limits.pollMs / 2) void this.lookForEnded(now - everyMs)
   }
 
   #late(running: Running): void {
@@ -66,8 +67,8 @@ export class Patrol {
   }
 
   /** As many as one question may name; where more are running, those come next that were not asked about. */
-  #nextPage(max: number): readonly Running[] {
-    const all = [...this.#running]
+  #nextPage(max: number, startedBy: number): readonly Running[] {
+    const all = [...this.#running].filter(({ startedAt }) => startedAt <= startedBy)
     if (all.length <= max) return all
     const from = this.#lookedUpTo >= all.length ? 0 : this.#lookedUpTo
     this.#lookedUpTo = from + max
@@ -75,10 +76,11 @@ export class Patrol {
   }
 
   /** Some leases may have been ended from outside: whatever runs without one is dropped. */
-  async lookForEnded(): Promise<void> {
+  async lookForEnded(startedBy = Number.POSITIVE_INFINITY): Promise<void> {
     const { store, limits, log } = this.#services
     this.#lookedAt = store.time()
-    const long = this.#nextPage(limits.pageMax)
+    const long = this.#nextPage(limits.pageMax, startedBy)
+    if (long.length === 0) return
     try {
       const entities = await store.get(long.map((running) => running.entity.id))
       const stopped: Running[] = []

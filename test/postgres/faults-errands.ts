@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Entity } from '../../src/entity.ts'
-import type { CreateVerdict, Move, Store, Verdict } from '../../src/store.ts'
+import type { ClaimRun, CreateVerdict, Move, Store, Verdict } from '../../src/store.ts'
 import {
   aBirth,
   aChange,
@@ -229,16 +229,23 @@ const mixed: Errand<Mixture, readonly Verdict[]> = {
   },
 }
 
-const claim: Errand<{ readonly worker: number; readonly ids: readonly number[] }, readonly Entity[]> = {
+interface Claimable {
+  readonly worker: number
+  readonly ids: readonly number[]
+}
+
+async function claimable(near: Store, operation: string, state = 'ready'): Promise<Claimable> {
+  await near.define([parcelMachine, shipmentMachine])
+  const births = Array.from({ length: 3 }, () => aBirth({ labels: [operation, null], state }))
+  const parcels = await created(near, `${operation}-before`, births)
+  const { id: worker } = await near.renew({ id: null, identity: aWorker({ name: operation }), leaseMs })
+  return { worker, ids: parcels.map(({ id }) => id) }
+}
+
+const claimOf = (runs: readonly ClaimRun[], moves: readonly string[]): Errand<Claimable, readonly Entity[]> => ({
   name: 'a claim',
-  async prepare(near, operation) {
-    await near.define([parcelMachine, shipmentMachine])
-    const births = Array.from({ length: 3 }, () => aBirth({ labels: [operation, null] }))
-    const parcels = await created(near, `${operation}-before`, births)
-    const { id: worker } = await near.renew({ id: null, identity: aWorker({ name: operation }), leaseMs })
-    return { worker, ids: parcels.map(({ id }) => id) }
-  },
-  send: async (far, { worker }) => (await far.claim({ worker, runs, limit: 100, bytes: 2 ** 30 })).entities,
+  prepare: (near, operation) => claimable(near, operation),
+  send: async (far, { worker }) => (await far.claim({ worker, runs, limit: 100, bytes: 2 ** 20 })).entities,
   async conclude({ far, near, ready: { worker, ids }, operation, answer }) {
     const known = answer ?? []
     const before = await near.get(ids)
@@ -249,7 +256,7 @@ const claim: Errand<{ readonly worker: number; readonly ids: readonly number[] }
       unknown.map((entity) => entity!.id).sort(byNumber),
       'What it does not know of goes back.',
     )
-    const { entities: rest } = await far.claim({ worker, runs, limit: 100, bytes: 2 ** 30 })
+    const { entities: rest } = await far.claim({ worker, runs, limit: 100, bytes: 2 ** 20 })
     const held = [...known, ...rest].sort((one, other) => one.id - other.id)
     assert.deepEqual(
       held.map(({ id }) => id),
@@ -261,7 +268,7 @@ const claim: Errand<{ readonly worker: number; readonly ids: readonly number[] }
       const isGivenBack = given.includes(entity.id)
       const epoch = before[index]!.epoch
       if (isGivenBack) assert.ok(entity.epoch > epoch, `Epoch ${entity.epoch} was given before.`)
-      assert.deepEqual(await movesOf(near, entity.id), ['start'])
+      assert.deepEqual(await movesOf(near, entity.id), moves)
     }
     const verdicts = await far.commit(
       operation,
@@ -277,6 +284,28 @@ const claim: Errand<{ readonly worker: number; readonly ids: readonly number[] }
     assert.ok(refused.every(({ kind }) => kind === 'stale'))
     assert.deepEqual(await far.release({ kind: 'retire', worker }), [])
   },
+})
+
+const claim = claimOf(runs, ['start'])
+
+/** As the one before it, of roots that wait for nothing but a worker: all of it goes out at once. */
+const plainRuns = [aRun({ state: 'packed', hops: [] })]
+const plainClaim: typeof claim = {
+  ...claimOf(plainRuns, []),
+  name: 'a claim like the one before',
+  async prepare(near, operation, far) {
+    await near.define([parcelMachine, shipmentMachine])
+    const [before] = await created(near, `${operation}-first`, [aBirth({ state: 'packed' })])
+    const { id: worker } = await near.renew({ id: null, identity: aWorker({ name: `${operation}-first` }), leaseMs })
+    const { entities } = await far.claim({ worker, runs: plainRuns, limit: 100, bytes: 2 ** 20 })
+    assert.deepEqual(
+      entities.map(({ id }) => id),
+      [before!.id],
+    )
+    await near.commit(`${operation}-first-done`, [aMove(entities[0]!)])
+    await near.release({ kind: 'retire', worker })
+    return claimable(near, operation, 'packed')
+  },
 }
 
 function byNumber(one: number, other: number): number {
@@ -284,7 +313,7 @@ function byNumber(one: number, other: number): number {
 }
 
 // Each is whole in itself: what it makes ready is what it sends.
-export const errands = [create, createOne, alike, sealed, mixed, claim] as unknown as readonly Errand<
+export const errands = [create, createOne, alike, sealed, mixed, claim, plainClaim] as unknown as readonly Errand<
   unknown,
   unknown
 >[]

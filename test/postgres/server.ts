@@ -92,7 +92,7 @@ const superuser = 'postgres'
 /** Below the ports that systems give out by themselves, so that nobody takes it while the server is stopped. */
 const ports = { min: 20_000, max: 32_000 } as const
 const triesMax = 20
-const logMax = 8_000
+const logMax = 64_000
 
 /** What both kinds of server do by way of a connection. */
 abstract class Connected {

@@ -1,16 +1,7 @@
-import type { Row, Session } from './database.ts'
+import type { Row, Session, Value } from './database.ts'
 import type { Floors } from './floors.ts'
 import type { Line } from './line.ts'
-import {
-  type Common,
-  commonOf,
-  commonSeen,
-  type EntityRow,
-  sentColumns,
-  standingColumns,
-  standingRowOf,
-  valuesOf,
-} from './row.ts'
+import { type Common, commonOf, commonSeen, type EntityRow, sentColumns, standingRowOf, valuesOf } from './row.ts'
 
 /** A row that stands in a line, locked, with the length of its data. */
 export interface Candidate<Tag> {
@@ -39,15 +30,22 @@ interface Reader<Tag> {
 /** Rows of the first read when many lines are merged; it doubles from read to read. */
 const chunkMin = 8
 
-/** What others have locked is passed by: they are about to take it. */
-const read = `SELECT ${sentColumns('c', 'l.number', 6)} FROM unnest($1::int4[], $2::int4[], $3::float8[], $4::int8[], $5::int8[]) AS l (number, line, rank, id, most)
+/**
+ * Whoever stands in lines (`l`), each from its mark on, locked (`c`). What others have locked is passed by: they are about to take it.
+ * The marks are the first five parameters.
+ */
+export function standing(columns: string): string {
+  return `unnest($1::int4[], $2::int4[], $3::float8[], $4::int8[], $5::int8[]) AS l (number, line, rank, id, most)
   CROSS JOIN LATERAL (
-    SELECT ${standingColumns} FROM entity_hot e
+    SELECT ${columns} FROM entity_hot e
     WHERE e.line = l.line AND e.rank IS NOT NULL AND e.owner IS NULL AND (e.rank, e.id) > (l.rank, l.id)
     ORDER BY e.rank, e.id LIMIT l.most FOR UPDATE SKIP LOCKED) c`
+}
+
+const read = `SELECT ${sentColumns('c', 'l.number', 6)} FROM ${standing('*')}`
 
 /** Where the reading of a line goes on, and how many rows of it are asked for. */
-interface Mark {
+export interface Mark {
   readonly line: number
   readonly rank: number
   readonly id: number
@@ -81,22 +79,25 @@ export function readAhead(
 
 async function readRows(session: Session, version: number, marks: readonly Mark[]): Promise<Reading> {
   const seen = commonSeen()
-  const found = await session.all(read, [
+  const found = await session.all(read, [...valuesOfMarks(marks), ...valuesOf(seen)])
+  return { marks, found, seen, version }
+}
+
+export function valuesOfMarks(marks: readonly Mark[]): readonly Value[] {
+  return [
     marks.map((_, index) => index),
     marks.map(({ line }) => line),
     marks.map(({ rank }) => rank),
     marks.map(({ id }) => id),
     marks.map(({ chunk }) => chunk),
-    ...valuesOf(seen),
-  ])
-  return { marks, found, seen, version }
+  ]
 }
 
 function firstChunk(lines: number, limit: number): number {
   return lines <= 2 ? limit : Math.min(limit, Math.max(chunkMin, Math.ceil((limit * 2) / lines)))
 }
 
-function beginningOf(floor: { readonly rank: number; readonly id: number } | null) {
+export function beginningOf(floor: { readonly rank: number; readonly id: number } | null) {
   return { rank: floor?.rank ?? Number.NEGATIVE_INFINITY, id: floor?.id ?? 0 }
 }
 
@@ -174,7 +175,7 @@ export class Candidates<Tag> {
       const { row, bytes } = standingRowOf(sent, common, reader.line)
       rows.push({ row, bytes, line: reader.line, tag: reader.tag })
     }
-    rows.sort(inOrder)
+    rows.sort((one, other) => inOrder(one.row, other.row))
     if (rows.length < reader.chunk && !reader.isFromHead) this.#returnToHead(reader, rows.length)
     else {
       if (rows.length === 0 && reader.rank === Number.NEGATIVE_INFINITY) this.empty.push(reader.line)
@@ -247,8 +248,9 @@ export class Candidates<Tag> {
   }
 }
 
-function inOrder(one: Candidate<unknown>, other: Candidate<unknown>): number {
-  return isBefore(one.row, other.row) ? -1 : 1
+/** The order of a line, and of several merged. */
+export function inOrder(one: EntityRow, other: EntityRow): number {
+  return isBefore(one, other) ? -1 : 1
 }
 
 function isBefore(one: EntityRow, other: EntityRow): boolean {

@@ -1,21 +1,23 @@
 import type { Entity, EntityId } from '../../entity.ts'
 import { SluiceError } from '../../errors.ts'
 import { refusalOfPath } from '../../refusal.ts'
-import type { ClaimRequest, ClaimResult, ClaimRun, Signal } from '../../store.ts'
+import type { ClaimRequest, ClaimResult, Signal } from '../../store.ts'
 import { suspectGroup } from '../../suspicion.ts'
 import { type Reading, readAhead } from './candidates.ts'
-import { heldIds } from './claimed.ts'
+import { heldIds, ownerOfHeld } from './claimed.ts'
 import type { Row, Session } from './database.ts'
 import type { Desk } from './desk.ts'
 import { isMissing } from './fault.ts'
 import { letsThrough } from './lane-row.ts'
 import { idsOf, writeLeases } from './leasing.ts'
 import { decided, Ledger } from './ledger.ts'
-import { type Line, lineColumns, lineOf, newLine, runKey } from './line.ts'
+import type { Line } from './line.ts'
 import { note } from './operation.ts'
 import { edgeOf, place } from './placing.ts'
 import { entityOf, plans, rowColumnsWithoutData, rowOf, sharesOf, textOfShares, waits } from './row.ts'
-import { type Aside, keyOf, labelPool, type Pick, Selection, type Served } from './selection.ts'
+import { claimSealed, plainLines, type SealedClaim } from './sealed-claim.ts'
+import { type Aside, labelPool, type Pick, Selection } from './selection.ts'
+import { keyOf, linesOf, type Served, servedOf } from './served.ts'
 import { Stock } from './stock.ts'
 
 /** Waits whose time has come that are put into their lines at once. */
@@ -84,11 +86,23 @@ const noAttempt: Attempt = {
 
 async function attemptOf(desk: Desk, request: ClaimRequest, over: readonly number[]): Promise<Attempt> {
   try {
+    const sealed = await claimSealed(desk, request, over)
+    if (sealed) return attemptOfSealed(sealed, request)
     return await desk.learning(() => desk.database.write((session) => claimOnce(desk, session, request, over)))
   } catch (error) {
     // Nobody knows what became of those it would have taken.
     desk.floors.forgetAll()
     throw error
+  }
+}
+
+function attemptOfSealed({ entities, number, rootLane, isExhausted }: SealedClaim, { runs }: ClaimRequest): Attempt {
+  const hasFound = entities.length > 0
+  return {
+    ...noAttempt,
+    ...{ number, rootLane, isTidied: hasFound },
+    result: { entities, suspects: false, idle: isExhausted ? runs : none },
+    claimed: hasFound ? entities.map(({ id }) => id) : null,
   }
 }
 
@@ -114,6 +128,8 @@ async function claimOnce(
   const stock = new Stock(session, desk.dictionary)
   const selection = new Selection(desk, session, facts, stock, request, served, lines, ahead)
   const { picks: chosen, suspects } = await choose(session, request, selection)
+  const isPlain = selection.asides.length === 0 && !suspects && !chosen.some(({ row }) => row.suspect > 0)
+  desk.habit.learn(keyOf(served), isPlain ? plainLines(facts, lines, chosen, desk.rootLanes) : null)
   if (chosen.length === 0 && selection.asides.length === 0) {
     session.undo()
     return {
@@ -205,32 +221,6 @@ export function leaseLost(id: number): SluiceError {
   })
 }
 
-function servedOf({ dictionary }: Desk, runs: readonly ClaimRun[]): readonly Served[] {
-  const served = new Map<string, Served>()
-  for (const run of runs) {
-    const machine = dictionary.machine(run.machine, run.version).id
-    const edge = run.edge === null ? 0 : dictionary.word(run.edge)
-    const one: Served = { machine, state: dictionary.word(run.state), edge, run }
-    if (!served.has(runKey(one))) served.set(runKey(one), one)
-  }
-  return [...served.values()]
-}
-
-/** The lines that a claim must look at: those shared by all, and of the others what is neither shut nor idle. */
-async function linesOf(session: Session, served: readonly Served[]): Promise<readonly Line[]> {
-  const shared = served.flatMap((run) =>
-    [false, true].map((suspect) => newLine('shared', run, { suspect }, false).name),
-  )
-  const found = await session.all(
-    `SELECT ${lineColumns} FROM line WHERE name = ANY($1::text[])
-     UNION ALL SELECT own.* FROM unnest($2::int4[], $3::int4[], $4::int4[]) AS r (machine, state, edge)
-     CROSS JOIN LATERAL (SELECT ${lineColumns} FROM line
-       WHERE line.machine = r.machine AND line.state = r.state AND line.edge = r.edge AND NOT shut AND NOT idle AND kind <> 'shared') own`,
-    [shared, served.map(({ machine }) => machine), served.map(({ state }) => state), served.map(({ edge }) => edge)],
-  )
-  return found.map(lineOf)
-}
-
 /** Most claims find what the last one found: its lines are read before it is known which there are. One way to the server less. */
 function guess(
   { linesLately, floors, clock, limits }: Desk,
@@ -261,8 +251,8 @@ async function choose(
 
 async function holdsSuspect(session: Session, worker: number): Promise<boolean> {
   const found = await session.one(
-    `SELECT 1 FROM claimed CROSS JOIN LATERAL ${heldIds} held JOIN entity_hot ON entity_hot.id = held.id
-     WHERE worker = $1 AND owner = $1 AND suspect > 0 LIMIT 1`,
+    `SELECT 1 FROM claimed CROSS JOIN LATERAL ${heldIds} held
+     WHERE worker = $1 AND (SELECT suspect FROM entity_hot WHERE entity_hot.id = held.id AND owner = $1) > 0 LIMIT 1`,
     [worker],
   )
   return found !== null
@@ -386,7 +376,7 @@ async function tidy(desk: Desk, worker: number): Promise<void> {
   const gone = await desk.database.single((session) =>
     session.all(
       `DELETE FROM claimed WHERE worker = $1 AND number = ANY($2::int8[]) AND NOT EXISTS (
-         SELECT FROM ${heldIds} held JOIN entity_hot ON entity_hot.id = held.id WHERE owner = $1) RETURNING number`,
+         SELECT FROM ${heldIds} held WHERE ${ownerOfHeld} = $1) RETURNING number`,
       [worker, old],
     ),
   )

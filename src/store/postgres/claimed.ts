@@ -4,6 +4,9 @@ import type { EntityId } from '../../entity.ts'
 export const heldIds =
   '(SELECT first + step AS id FROM unnest(claimed.firsts, claimed.counts) AS run (first, count) CROSS JOIN LATERAL generate_series(0, count - 1) AS step)'
 
+/** Asked for each by itself: joined, the planner may read all that wait, of whom there can be millions. */
+export const ownerOfHeld = '(SELECT owner FROM entity_hot WHERE entity_hot.id = held.id)'
+
 export interface Runs {
   readonly firsts: readonly EntityId[]
   readonly counts: readonly number[]

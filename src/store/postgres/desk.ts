@@ -7,6 +7,7 @@ import type { Database, Session } from './database.ts'
 import { Dictionary } from './dictionary.ts'
 import { type Facts, factsOf, type Question } from './facts.ts'
 import { Floors } from './floors.ts'
+import { Habit } from './habit.ts'
 import { LeaseBook } from './lease-book.ts'
 import { answeredIn, forget, wasDone } from './operation.ts'
 import { SharedLines, UnknownLine } from './shared-lines.ts'
@@ -35,6 +36,7 @@ export class Desk {
   lanesLately: readonly number[] = []
   /** What it served, and the lines that it read. */
   linesLately: { readonly served: string; readonly lines: readonly number[] } = { served: '', lines: [] }
+  readonly habit = new Habit()
   /** By name, those that somebody was born into. */
   readonly rootLaneIds = new Map<string, number>()
   /** Lanes of roots that claims have met; there is one for each version of a machine. */

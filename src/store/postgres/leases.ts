@@ -2,7 +2,7 @@ import type { EntityId } from '../../entity.ts'
 import type { LeaseProof, Release, Signal } from '../../store.ts'
 import { afterDeath } from '../../suspicion.ts'
 import { hintOfWait } from './births.ts'
-import { heldIds } from './claimed.ts'
+import { heldIds, ownerOfHeld } from './claimed.ts'
 import type { Session } from './database.ts'
 import type { Desk } from './desk.ts'
 import { decided, Ledger } from './ledger.ts'
@@ -43,7 +43,7 @@ export async function release(desk: Desk, order: Release): Promise<readonly Enti
 
 /** Claims of which nothing is left: also one whose answer was lost. */
 const tidy = `DELETE FROM claimed WHERE worker = $1 AND NOT EXISTS (
-  SELECT FROM ${heldIds} held JOIN entity_hot ON entity_hot.id = held.id WHERE owner = $1)`
+  SELECT FROM ${heldIds} held WHERE ${ownerOfHeld} = $1)`
 
 async function endingsOf(session: Session, stock: Stock, order: Release, now: number): Promise<readonly Ending[]> {
   switch (order.kind) {
@@ -97,7 +97,7 @@ async function endingsOf(session: Session, stock: Stock, order: Release, now: nu
 async function held(session: Session, stock: Stock, workers: readonly number[]): Promise<readonly EntityRow[]> {
   const found = await session.all(
     `SELECT ${rowColumnsWithoutData} FROM entity_hot WHERE owner = ANY($1::int4[])
-     AND id IN (SELECT held.id FROM claimed CROSS JOIN LATERAL ${heldIds} held WHERE worker = ANY($1::int4[])) ${byId}`,
+     AND id = ANY(ARRAY(SELECT held.id FROM claimed CROSS JOIN LATERAL ${heldIds} held WHERE worker = ANY($1::int4[]))) ${byId}`,
     [workers],
   )
   return kept(stock, found.map(rowOf))

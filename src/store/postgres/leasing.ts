@@ -4,7 +4,8 @@ import type { Row, Session } from './database.ts'
 import type { Desk } from './desk.ts'
 import type { Facts } from './facts.ts'
 import { dataAtOnceMax, waits } from './row.ts'
-import type { Pick, Served } from './selection.ts'
+import type { Pick } from './selection.ts'
+import type { Served } from './served.ts'
 
 /** One statement per run, whatever their number. Returns the data of those that have much. */
 export async function writeLeases(

@@ -75,7 +75,7 @@ async function mark(
     `WITH marked AS (
        INSERT INTO tombstone (id, machine, version, state, key, data, lanes, created_at)
        SELECT id, $2, $3, $4, key, data, '[]', created_at FROM entity WHERE id = $1 ON CONFLICT (id) DO NOTHING RETURNING id)
-     UPDATE entity SET epoch = epoch + 1 WHERE id IN (SELECT id FROM marked)`,
+     UPDATE entity SET epoch = epoch + 1 WHERE id = (SELECT id FROM marked)`,
     [id, name, version, state],
   )
 }

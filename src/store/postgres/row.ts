@@ -121,24 +121,28 @@ const commonColumns = [
   ...['staging int8', 'standing int2', 'trail_length int4', 'settled bool'],
 ]
 const ownColumns = ['id', 'ordinal', 'created_by', 'rare', 'long_bytes', 'short_data']
-const rareColumns = 'label0, label1, label2, label3, reason, sums, key, shares, more'
-
-/** Of the rows that stand in a line. Machine, state and place are the line's own. */
-export const standingColumns = `*, length(trail) AS trail_length,
-  CASE WHEN coalesce(${rareColumns}) IS NOT NULL THEN json_build_array(${rareColumns})::text END AS rare,
-  CASE WHEN octet_length(data) > ${dataAtOnceMax} THEN octet_length(data) END AS long_bytes,
-  CASE WHEN octet_length(data) <= ${dataAtOnceMax} THEN data END AS short_data`
+const rareColumns = ['label0', 'label1', 'label2', 'label3', 'reason', 'sums', 'key', 'shares', 'more']
 
 /**
- * The same as they are sent. Each column costs as much as what stands in it: so what rows have in common is one text, and not even that
- * where it is what the asker has seen last, which it names from this parameter on.
+ * Rows that stand in a line, as they are sent; machine, state and place are the line's own. Each column costs as much as what stands in
+ * it: so what rows have in common is one text, and not even that where it is what the asker has seen last, which it names from this
+ * parameter on.
  */
 export function sentColumns(from: string, number: string, parameter: number): string {
   const types = [' int4', ...commonColumns].map((column) => column.split(' ')[1]!)
-  const common = `ROW(${[number, ...commonColumns.map((column) => `${from}.${column.split(' ')[0]}`)].join(', ')})`
+  const rare = rareColumns.map((name) => `${from}.${name}`).join(', ')
+  const data = `${from}.data`
+  const made: Readonly<Record<string, string>> = {
+    trail_length: `length(${from}.trail)`,
+    rare: `CASE WHEN coalesce(${rare}) IS NOT NULL THEN json_build_array(${rare})::text END`,
+    long_bytes: `CASE WHEN octet_length(${data}) > ${dataAtOnceMax} THEN octet_length(${data}) END`,
+    short_data: `CASE WHEN octet_length(${data}) <= ${dataAtOnceMax} THEN ${data} END`,
+  }
+  const of = (column: string) => made[column] ?? `${from}.${column}`
+  const common = `ROW(${[number, ...commonColumns.map((column) => of(column.split(' ')[0]!))].join(', ')})`
   const seen = `ROW(${types.map((type, index) => `$${parameter + index}::${type}`).join(', ')})`
   const text = `CASE WHEN ${common} IS DISTINCT FROM ${seen} THEN ${common}::text END`
-  return [text, ...ownColumns.map((name) => `${from}.${name}`)].join(', ')
+  return [text, ...ownColumns.map(of)].join(', ')
 }
 
 /** What rows have in common: the number of their line among those that were asked for, then the columns. */

@@ -6,14 +6,10 @@ import type { Session } from './database.ts'
 import type { Desk } from './desk.ts'
 import type { Facts } from './facts.ts'
 import { laneColumns, laneOf, letsThrough } from './lane-row.ts'
-import { type Line, type Run, runKey } from './line.ts'
+import { type Line, runKey } from './line.ts'
 import { type EntityRow, moreOf, waits } from './row.ts'
+import { keyOf, type Served } from './served.ts'
 import { type PoolColumns, type Stock, shareKey } from './stock.ts'
-
-/** One kind of waiting that the claim serves, in the numbers of the store. */
-export interface Served extends Run {
-  readonly run: ClaimRun
-}
 
 export interface Pick {
   readonly row: EntityRow
@@ -30,11 +26,6 @@ export type Aside =
 interface Limit {
   readonly name: string
   readonly ceiling: number
-}
-
-/** The same for claims that serve the same. */
-export function keyOf(served: readonly Served[]): string {
-  return served.map(runKey).join(' ')
 }
 
 /** What a claim may have, judged row by row as the lines give them. Whatever is stopped is noted as standing aside. */

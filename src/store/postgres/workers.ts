@@ -1,7 +1,7 @@
 import { SluiceError } from '../../errors.ts'
 import type { Worker, WorkerIdentity } from '../../lease.ts'
 import type { Renewal } from '../../store.ts'
-import { heldIds } from './claimed.ts'
+import { heldIds, ownerOfHeld } from './claimed.ts'
 import type { Row, Session } from './database.ts'
 import type { Desk } from './desk.ts'
 
@@ -11,7 +11,7 @@ import type { Desk } from './desk.ts'
  */
 const leasesOf = (worker: string) =>
   `(SELECT count(DISTINCT held.id) FROM claimed CROSS JOIN LATERAL ${heldIds} held
-    WHERE claimed.worker = ${worker} AND (SELECT owner FROM entity_hot WHERE entity_hot.id = held.id) = ${worker})`
+    WHERE claimed.worker = ${worker} AND ${ownerOfHeld} = ${worker})`
 
 const columns = `id, identity, started_at, renewed_at, expires_at, ${leasesOf('worker.id')}`
 

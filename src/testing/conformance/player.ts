@@ -91,7 +91,7 @@ export class Player {
       }
       case 'claim': {
         const worker = this.#worker(step.worker)
-        const runs = runsOf(step.pooled)
+        const runs = step.isNarrow ? narrowRuns : runsOf(step.pooled)
         const { limit } = step
         return {
           kind: 'claimed',
@@ -261,6 +261,8 @@ function runsOf(pooled: 'none' | 'one' | 'label'): readonly ClaimRun[] {
     aRun({ ...limited, state: 'working', edge: 'repack', hops: [] }),
   ]
 }
+
+const narrowRuns = [aRun({ state: 'ready', hops: [], holdable: true })]
 
 function pick<Item>(items: readonly Item[], position: number): Item | undefined {
   return items[position % items.length]

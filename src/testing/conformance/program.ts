@@ -14,6 +14,8 @@ export type Step =
       readonly worker: number
       readonly limit: number
       readonly pooled: 'none' | 'one' | 'label'
+      /** Only what waits to be begun, without beginning it. */
+      readonly isNarrow: boolean
     }
   | { readonly do: 'commit'; readonly moves: readonly MovePlan[]; readonly repeat: boolean }
   | { readonly do: 'release'; readonly kind: ReleaseKind; readonly worker: number; readonly entity: number }
@@ -199,6 +201,7 @@ const claim: fc.Arbitrary<Step> = fc.record({
   worker: position,
   limit: fc.constantFrom(1, 2, 3, 100),
   pooled: fc.constantFrom('none', 'none', 'one', 'label'),
+  isNarrow: fc.constantFrom(false, true),
 })
 
 const commit: fc.Arbitrary<Step> = fc.record({
