@@ -82,4 +82,5 @@ if (skipOwn) {
   conformance('postgres', postgres)
   differential('memory and postgres', memory, postgres, { budgetMs: 12_000 })
   differential('sqlite and postgres', sqlite, postgres, { budgetMs: 12_000 })
+  differential('memory and postgres, at plain work', memory, postgres, { work: 'plain', budgetMs: 12_000 })
 }

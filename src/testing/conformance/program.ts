@@ -242,8 +242,39 @@ const advance: fc.Arbitrary<Step> = fc.record({
 const rival = fc.oneof(claim, commit, commit, create, release)
 const together: fc.Arbitrary<Step> = fc.record({ do: fc.constant('together'), steps: fc.tuple(rival, rival) })
 
+/** What most work is, over and over: roots that wait for nothing but a worker. And, seldom, what stands in their way. */
+const plainSteps: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 10, arbitrary: claim.map((step) => ({ ...step, isNarrow: true })) },
+  {
+    weight: 6,
+    arbitrary: fc
+      .array(
+        fc.record({
+          isPlain: fc.constantFrom(true, true, false),
+          collection: fc.constantFrom('maps' as const, 'books' as const),
+          priority: fc.integer({ min: -1, max: 2 }),
+          delayMs: fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 50),
+        }),
+        { minLength: 1, maxLength: 3 },
+      )
+      .map(
+        (births): Step => ({
+          do: 'create',
+          births: births.map(({ isPlain, ...rest }) => (isPlain ? plainWork : { ...work, ...rest })),
+        }),
+      ),
+  },
+  { weight: 6, arbitrary: flow.map((moves): Step => ({ do: 'commit', moves, repeat: false })) },
+  { weight: 3, arbitrary: advance },
+  { weight: 1, arbitrary: fc.oneof(release, crash, register, renew) },
+  { weight: 1, arbitrary: hold },
+  { weight: 1, arbitrary: lift },
+  { weight: 1, arbitrary: fc.oneof(create, commit, purge) },
+)
+
 /** `rivals`: two processes at once are part of it. */
-function steps(rivals: boolean): fc.Arbitrary<Step> {
+function steps({ rivals = false, work = 'all' }: RunOptions): fc.Arbitrary<Step> {
+  if (work === 'plain') return plainSteps
   return fc.oneof(
     { weight: 12, arbitrary: commit },
     { weight: 6, arbitrary: claim },
@@ -266,9 +297,9 @@ const opening: readonly Step[] = [
   { do: 'create', births: [plainWork, plainWork, plainWork, plainWork, plainWork] },
 ]
 
-function programs(stepsMax: number, rivals: boolean): fc.Arbitrary<readonly Step[]> {
-  const length = { minLength: 1, maxLength: stepsMax, size: 'max' } as const
-  return fc.array(steps(rivals), length).map((program) => [...opening, ...program])
+function programs(options: RunOptions): fc.Arbitrary<readonly Step[]> {
+  const length = { minLength: 1, maxLength: options.stepsMax ?? 60, size: 'max' } as const
+  return fc.array(steps(options), length).map((program) => [...opening, ...program])
 }
 
 export interface RunOptions {
@@ -276,6 +307,8 @@ export interface RunOptions {
   readonly programs?: number
   /** Steps of the longest program. */
   readonly stepsMax?: number
+  /** All that there is, or mostly what is done again and again, for which stores have shorter ways. */
+  readonly work?: 'all' | 'plain'
   /** Two processes act at once, now and then. */
   readonly rivals?: boolean
   /** No new program is begun after this time. */
@@ -293,11 +326,11 @@ export async function playPrograms(
   options: RunOptions,
   play: (program: readonly Step[]) => Promise<void>,
 ): Promise<void> {
-  const { programs: numRuns = 400, stepsMax = 60, rivals = false, budgetMs = 8_000, seed, path } = options
+  const { programs: numRuns = 400, budgetMs = 8_000, seed, path } = options
   const { now } = systemClock()
   let end = now() + budgetMs
   let failed = false
-  const property = fc.asyncProperty(programs(stepsMax, rivals), async (program) => {
+  const property = fc.asyncProperty(programs(options), async (program) => {
     if (now() > end) return
     try {
       await play(program)
