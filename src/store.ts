@@ -261,6 +261,8 @@ export interface ClaimRequest {
   readonly runs: readonly ClaimRun[]
   readonly limit: number
   readonly bytes: number
+  /** Until it asks again the worker waits for whoever comes: a store may keep for it what is born in this process, leased from the first moment on. */
+  readonly awaits?: boolean
 }
 
 export interface ClaimResult {

@@ -216,7 +216,8 @@ export class Worker {
       limits.claimMax,
       runs.reduce((sum, run) => sum + run.limit, 0),
     )
-    const { entities, suspects, idle = [] } = await store.claim({ worker, runs, limit, bytes: limits.claimBytesMax })
+    const request = { worker, runs, limit, bytes: limits.claimBytesMax, awaits: true }
+    const { entities, suspects, idle = [] } = await store.claim(request)
     // The lease was lost while the claim was under way: the answer belongs to a worker that is no more.
     if (this.#membership.id !== worker) return false
     if (this.#state !== 'working') return this.#refuse(worker, entities)

@@ -308,12 +308,63 @@ const plainClaim: typeof claim = {
   },
 }
 
+/** While a worker of the same process waits for it: made and leased at once. */
+const createFor: Errand<{ readonly worker: number }, readonly CreateVerdict[]> = {
+  name: 'a create for a worker that waits',
+  async prepare(near, operation, far) {
+    await near.define([parcelMachine, shipmentMachine])
+    const { id: worker } = await near.renew({ id: null, identity: aWorker({ name: operation }), leaseMs })
+    const asked = { worker, runs: plainRuns, limit: 100, bytes: 2 ** 20, awaits: true }
+    // The first claim learns, if none has before; the last one finds nobody, and waits.
+    await far.create(`${operation}-first`, [aBirth({ state: 'packed' })])
+    const { entities } = await far.claim(asked)
+    await near.commit(
+      `${operation}-first-done`,
+      entities.map((entity) => aMove(entity)),
+    )
+    assert.deepEqual((await far.claim(asked)).entities, [])
+    return { worker }
+  },
+  send: (far, _, operation) => far.create(operation, [aBirth({ labels: [operation, null], state: 'packed' })]),
+  async conclude({ far, near, ready: { worker }, operation, answer }) {
+    const verdicts = await far.create(operation, [aBirth({ labels: [operation, null], state: 'packed' })])
+    assert.deepEqual(answer ?? verdicts, verdicts, 'The answer is the same.')
+    const { entities } = await near.list({ label: { name: 'collection', value: operation }, limit: 100 })
+    assert.deepEqual(
+      verdicts,
+      entities.map(({ id }) => ({ kind: 'saved', id })),
+      'It was made once.',
+    )
+    const asked = { worker, runs: plainRuns, limit: 100, bytes: 2 ** 20, awaits: true }
+    // As a worker does: after a claim that failed it gives back what it does not know of.
+    const claimed = await far.claim(asked).catch(async () => {
+      await far.release({ kind: 'all_but', worker, keep: [] })
+      return far.claim(asked)
+    })
+    // Given back meanwhile, if nobody came for it in time.
+    const held = claimed.entities.length > 0 ? claimed.entities : (await far.claim(asked)).entities
+    assert.deepEqual(
+      held.map(({ id, attempts }) => ({ id, attempts })),
+      entities.map(({ id }) => ({ id, attempts: 1 })),
+      'In the end it has it.',
+    )
+    assert.deepEqual(await far.commit(`${operation}-done`, [aMove(held[0]!)]), [{ kind: 'saved' }])
+    assert.deepEqual(await far.release({ kind: 'retire', worker }), [])
+  },
+}
+
 function byNumber(one: number, other: number): number {
   return one - other
 }
 
 // Each is whole in itself: what it makes ready is what it sends.
-export const errands = [create, createOne, alike, sealed, mixed, claim, plainClaim] as unknown as readonly Errand<
-  unknown,
-  unknown
->[]
+export const errands = [
+  create,
+  createOne,
+  alike,
+  sealed,
+  mixed,
+  claim,
+  plainClaim,
+  createFor,
+] as unknown as readonly Errand<unknown, unknown>[]

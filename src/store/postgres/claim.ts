@@ -45,6 +45,8 @@ export function checkClaim(request: ClaimRequest): void {
 
 export async function claim(desk: Desk, request: ClaimRequest): Promise<ClaimResult> {
   checkClaim(request)
+  const given = desk.handover.take(request)
+  if (given) return given
   for (;;) {
     const over = desk.leases.over(request.worker)
     const attempt = await attemptOf(desk, request, over)
@@ -87,7 +89,11 @@ const noAttempt: Attempt = {
 async function attemptOf(desk: Desk, request: ClaimRequest, over: readonly number[]): Promise<Attempt> {
   try {
     const sealed = await claimSealed(desk, request, over)
-    if (sealed) return attemptOfSealed(sealed, request)
+    if (sealed) {
+      const { worker, runs, awaits } = request
+      if (awaits && sealed.isExhausted) desk.handover.waits({ worker, runs, plan: sealed.plan })
+      return attemptOfSealed(sealed, request)
+    }
     return await desk.learning(() => desk.database.write((session) => claimOnce(desk, session, request, over)))
   } catch (error) {
     // Nobody knows what became of those it would have taken.
@@ -112,7 +118,7 @@ async function claimOnce(
   request: ClaimRequest,
   over: readonly number[],
 ): Promise<Attempt> {
-  const served = servedOf(desk, request.runs)
+  const served = servedOf(desk.dictionary, request.runs)
   const [{ facts, answer }, lines, ahead] = await Promise.all([
     desk.factsAnd(session, { sql: ofWorker, values: [request.worker] }),
     linesOf(session, served),

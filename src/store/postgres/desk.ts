@@ -8,6 +8,7 @@ import { Dictionary } from './dictionary.ts'
 import { type Facts, factsOf, type Question } from './facts.ts'
 import { Floors } from './floors.ts'
 import { Habit } from './habit.ts'
+import { Handover } from './handover.ts'
 import { LeaseBook } from './lease-book.ts'
 import { answeredIn, forget, wasDone } from './operation.ts'
 import { SharedLines, UnknownLine } from './shared-lines.ts'
@@ -37,6 +38,7 @@ export class Desk {
   /** What it served, and the lines that it read. */
   linesLately: { readonly served: string; readonly lines: readonly number[] } = { served: '', lines: [] }
   readonly habit = new Habit()
+  readonly handover: Handover
   /** By name, those that somebody was born into. */
   readonly rootLaneIds = new Map<string, number>()
   /** Lanes of roots that claims have met; there is one for each version of a machine. */
@@ -57,6 +59,7 @@ export class Desk {
     this.tell = tell
     this.dictionary = new Dictionary(database)
     this.sharedLines = new SharedLines(database)
+    this.handover = new Handover(clock)
   }
 
   time(latest = 0): number {

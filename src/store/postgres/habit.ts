@@ -1,4 +1,17 @@
+import type { ClaimRun } from '../../store.ts'
 import type { Line } from './line.ts'
+import type { Served } from './served.ts'
+
+/** Where a claim looks, if it takes for granted what it knows, and how many it may take. */
+export interface Plan {
+  readonly kind: string
+  readonly served: readonly Served[]
+  /** All that there are, in the order of their numbers. */
+  readonly lines: readonly Line[]
+  /** Those without suspects. */
+  readonly places: readonly { readonly line: Line; readonly run: ClaimRun; readonly most: number }[]
+  readonly limit: number
+}
 
 /** So many kinds of claims are remembered: a worker asks for few different sets of runs. */
 const kindsMax = 16

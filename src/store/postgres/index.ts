@@ -67,6 +67,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     if (signal.work) desk.floors.forgetAll()
     signals.tell(signal, born)
   })
+  desk.handover.giveBack = (worker, lease) => release(desk, { kind: 'give_back', worker, leases: [lease] })
   const hearts = new Set<{ stop(): Promise<void> }>()
   const hasOwnClock = options.clock !== undefined
   let checkedAt = Number.NEGATIVE_INFINITY
@@ -125,7 +126,13 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
       return renew(desk, renewal)
     },
 
-    release: (order) => release(desk, order),
+    async release(order) {
+      // What was just given to it is among those that it does not know of.
+      if (order.kind === 'all_but' || order.kind === 'retire') desk.handover.forget(order.worker)
+      const ids = await release(desk, order)
+      desk.handover.ended(ids)
+      return ids
+    },
 
     async due(limit, machines) {
       await upkeep()
@@ -165,6 +172,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
 
     async close() {
       await Promise.all([...hearts].map((heart) => heart.stop()))
+      desk.handover.stop()
       await signals.stop()
       await database.close()
     },

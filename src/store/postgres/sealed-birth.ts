@@ -3,15 +3,17 @@ import { emptyLane } from '../../lane.ts'
 import { refusalOfBirth } from '../../refusal.ts'
 import type { Birth, Signal } from '../../store.ts'
 import { hintOfWait, rootDescent, rowOfBirth } from './births.ts'
+import type { Session } from './database.ts'
 import type { Desk } from './desk.ts'
 import { Holds } from './facts.ts'
-import { isRefusedValue } from './fault.ts'
+import type { Taker } from './handover.ts'
 import type { LaneRow } from './lanes.ts'
 import { Ledger } from './ledger.ts'
 import { enterBirth } from './operation.ts'
 import { place } from './placing.ts'
-import { type EntityRow, isCold } from './row.ts'
+import { type EntityRow, entityOf, isCold } from './row.ts'
 import { latestTime } from './sealed.ts'
+import { proof, proven } from './sealed-claim.ts'
 import { Stock } from './stock.ts'
 import { refusalOfBirthTexts } from './text-fault.ts'
 import { strayMsMax, Unproven } from './uniform.ts'
@@ -44,37 +46,93 @@ const write = `WITH counted AS (
   SELECT CASE (SELECT count(*) FROM born) WHEN 1 THEN (SELECT id FROM born)
     ELSE ('sluice: not a plain birth, made step by step; rows: ' || (SELECT count(*) FROM born))::int8 END, ${latestTime}`
 
-/** One root that has nothing to take, into a lane that is known: made and counted in one way to the server. Null: nothing was written. */
+/** In the hands of a worker, in the place of what it is through with. If it is gone, the table refuses that nobody has it. */
+const hand = `WITH gone AS (DELETE FROM claimed WHERE worker = $1 AND number = ANY($2::int8[]))
+  INSERT INTO claimed (worker, number, firsts, counts) OVERRIDING SYSTEM VALUE
+  VALUES ((SELECT id FROM worker WHERE id = $1 FOR KEY SHARE), currval('claimed_number_seq'), ARRAY[currval('entity_id')], ARRAY[1])`
+
+/**
+ * One root that has nothing to take, into a lane that is known: made and counted in one way to the server, and leased in the same if a
+ * worker of this process waits for it. Null: nothing was written.
+ */
 export async function createSealed(desk: Desk, name: string, birth: Birth): Promise<Born | null> {
   const laneName = rootLane(birth.machine, birth.version)
   const id = desk.rootLaneIds.get(laneName)
   if (id === undefined || !isPlain(birth)) return null
   if (refusalOfBirth(birth, desk.limits) ?? refusalOfBirthTexts(birth)) return null
+  const lane = laneOf(id, laneName, birth)
+  const taker = desk.rootLanes.has(id) ? desk.handover.takerOf(birth, desk.time()) : null
+  return (taker && (await bornTo(desk, name, birth, lane, taker))) ?? bearSealed(desk, name, birth, lane, null)
+}
+
+async function bornTo(desk: Desk, name: string, birth: Birth, lane: LaneRow, taker: Taker): Promise<Born | null> {
+  try {
+    return await bearSealed(desk, name, birth, lane, taker)
+  } catch (error) {
+    // It may be there, leased, and nobody would know of it.
+    desk.handover.lost(taker, error)
+    desk.tell({ work: true, due: false, ended: false })
+    throw error
+  }
+}
+
+async function bearSealed(
+  desk: Desk,
+  name: string,
+  birth: Birth,
+  lane: LaneRow,
+  taker: Taker | null,
+): Promise<Born | null> {
   let isTried = false
   try {
-    return await desk.learning(() =>
-      desk.database.write(async (session): Promise<Born> => {
+    const { born, give } = await desk.learning(() =>
+      desk.database.write(async (session) => {
         // It stood in somebody's way, or was done before.
         if (isTried) throw new Unproven()
         const now = desk.time()
         const facts = { now, holds: new Holds([]), purging: new Set<EntityId>(), stagings: new Set<number>() }
         const ledger = new Ledger(desk, facts, new Stock(session, desk.dictionary), { entities: [], stagings: [] })
-        const row = rowOf(ledger, birth, laneOf(id, laneName, birth))
+        const row = rowOf(ledger, birth, lane)
         isTried = true
-        const values = [isCold(row), id, row.machine, birth.state, birth.settled ? 0 : 1, desk.dictionary.revision, now]
-        const written = session.one(write, [...ownColumns.map(([, , of]) => of(row)), ...values])
+        const handing = taker && beginHanding(session, desk, row, taker)
+        const counted = [lane.id, row.machine, birth.state, birth.settled ? 0 : 1, desk.dictionary.revision, now]
+        const written = session.one(write, [...ownColumns.map(([, , of]) => of(row)), isCold(row), ...counted])
+        handing?.note()
         enterBirth(session, name, now)
         void session.commit()
-        const [born, latest] = (await written.catch((error: unknown) => {
-          throw isRefusedValue(error) ? new Unproven() : error
-        })) as [EntityId, number | null]
+        const [answer, number] = await proven(session, written, handing?.proved ?? unproved)
+        const [id, latest] = answer as [EntityId, number | null]
         desk.time(latest ?? 0)
-        return { id: born, hints: ledger.hints() }
+        row.id = id
+        return { born: { id, hints: ledger.hints() }, give: () => handing?.given(number) }
       }),
     )
+    give()
+    return born
   } catch (error) {
     if (error instanceof Unproven) return null
     throw error
+  }
+}
+
+const unproved = Promise.resolve(0)
+
+/** The row is born leased, as if its worker had claimed it. */
+function beginHanding(session: Session, desk: Desk, row: EntityRow, taker: Taker) {
+  const { worker, plan } = taker
+  const over = desk.leases.over(worker)
+  row.owner = worker
+  row.epoch += 1
+  row.attempts += 1
+  return {
+    // Whoever stands in line was there before.
+    proved: proof(session, desk, worker, plan, plan.lines),
+    note: () => session.send(hand, [worker, over]),
+    given(number: number) {
+      desk.leases.removed(worker, over)
+      desk.leases.begun(worker, number, [row.id], row.lane)
+      desk.handover.born(taker, entityOf(row, desk.rootLanes.get(row.lane)!, desk.dictionary))
+    },
   }
 }
 

@@ -1,10 +1,11 @@
 import type { Entity } from '../../entity.ts'
 import type { ClaimRequest, ClaimRun } from '../../store.ts'
 import { beginningOf, inOrder, type Mark, standing, valuesOfMarks } from './candidates.ts'
-import type { Row } from './database.ts'
+import type { Session } from './database.ts'
 import type { Desk } from './desk.ts'
 import type { Facts } from './facts.ts'
 import { isMissing, isRefusedValue } from './fault.ts'
+import type { Plan } from './habit.ts'
 import { type Line, runKey } from './line.ts'
 import {
   commonOf,
@@ -20,7 +21,7 @@ import {
 } from './row.ts'
 import { latestTime } from './sealed.ts'
 import type { Pick } from './selection.ts'
-import { keyOf, linesServed, type Served, servedOf, valuesOfServed } from './served.ts'
+import { keyOf, linesServed, servedOf, valuesOfServed } from './served.ts'
 import { Unproven } from './uniform.ts'
 
 /** More are merged by whoever reads them bit by bit. */
@@ -64,6 +65,7 @@ export interface SealedClaim {
   readonly rootLane: number | null
   /** Nobody else stands in any of the lines. */
   readonly isExhausted: boolean
+  readonly plan: Plan
 }
 
 /**
@@ -91,32 +93,22 @@ export async function claimSealed(
   }
 }
 
-/** Where it looks, and how many it may take. */
-interface Plan {
-  readonly kind: string
-  readonly served: readonly Served[]
-  /** All that there are, in the order of their numbers. */
-  readonly lines: readonly Line[]
-  readonly places: readonly { readonly line: Line; readonly most: number }[]
-  readonly limit: number
-}
-
 function planOf(desk: Desk, { runs, limit: asked, bytes }: ClaimRequest): Plan | null {
   const { limits, habit, rootLanes } = desk
   const limit = Math.min(asked, limits.claimMax)
   if (limit < 1 || limit * dataAtOnceMax > Math.min(bytes, limits.claimBytesMax)) return null
   if (rootLanes.size === 0 || rootLanes.size > lanesMax) return null
-  const served = servedOf(desk, runs)
+  const served = servedOf(desk.dictionary, runs)
   const kind = keyOf(served)
   const lines = habit.linesOf(kind)
   if (!lines) return null
   const runOf = new Map(served.map((one) => [runKey(one), one.run]))
-  const places: { readonly line: Line; readonly most: number }[] = []
+  const places: Plan['places'][number][] = []
   for (const line of lines) {
     if (line.suspect) continue
     const run = runOf.get(runKey(line))!
     if (!isPlain(run)) return null
-    places.push({ line, most: Math.min(limit, run.limit) })
+    places.push({ line, run, most: Math.min(limit, run.limit) })
   }
   return { kind, served, lines, places, limit }
 }
@@ -155,11 +147,11 @@ async function claimAs(desk: Desk, worker: number, over: readonly number[], plan
     rows.map((row) => entityOf(row, desk.rootLanes.get(row.lane)!, desk.dictionary)),
   )
   const lane = rows[0]?.lane ?? null
-  return { entities, number, isExhausted, rootLane: rows.every((row) => row.lane === lane) ? lane : null }
+  return { entities, number, isExhausted, plan, rootLane: rows.every((row) => row.lane === lane) ? lane : null }
 }
 
 async function takeFrom(desk: Desk, worker: number, over: readonly number[], plan: Plan, marks: readonly Mark[]) {
-  const { lines, places, served, limit } = plan
+  const { lines, places, limit } = plan
   const seen = commonSeen()
   const suspects = lines.filter(({ suspect }) => suspect)
   let isTried = false
@@ -167,17 +159,11 @@ async function takeFrom(desk: Desk, worker: number, over: readonly number[], pla
     // It stood in somebody's way.
     if (isTried) throw new Unproven()
     isTried = true
-    const proved = session.one(prove, [
-      ...[worker, desk.time(), desk.dictionary.revision, idsOf(lines), idsOf(suspects)],
-      ...valuesOfServed(served),
-    ])
+    const proved = proof(session, desk, worker, plan, suspects)
     const lanes = [...desk.rootLanes.keys()]
     const taken = session.all(take, [...valuesOfMarks(marks), limit, worker, over, lanes, ...valuesOf(seen)])
     void session.commit()
-    const [[number, latest], found] = (await Promise.all([proved, taken]).catch((error: unknown) => {
-      throw isRefusedValue(error) || isMissing(error) ? new Unproven() : error
-    })) as [[number, number | null], readonly Row[]]
-    desk.time(latest ?? 0)
+    const [number, found] = await proven(session, proved, taken)
     const rows: EntityRow[] = []
     for (const sent of found) {
       const common = commonOf(sent, seen)
@@ -187,6 +173,36 @@ async function takeFrom(desk: Desk, worker: number, over: readonly number[], pla
     }
     return { number, rows: rows.sort(inOrder) }
   })
+}
+
+/** Nothing stands between this worker and whoever waits as planned, and nobody in these lines. The number of the claim. */
+export async function proof(
+  session: Session,
+  desk: Desk,
+  worker: number,
+  { lines, served }: Plan,
+  empty: readonly Line[],
+): Promise<number> {
+  const [number, latest] = (await session.one(prove, [
+    ...[worker, desk.time(), desk.dictionary.revision, idsOf(lines), idsOf(empty)],
+    ...valuesOfServed(served),
+  ])) as [number, number | null]
+  desk.time(latest ?? 0)
+  return number
+}
+
+/** All of the answers, unless the server says that things are not as it was told, or that the worker is gone. */
+export async function proven<One, Other>(
+  session: Session,
+  one: Promise<One>,
+  other: Promise<Other>,
+): Promise<readonly [One, Other]> {
+  try {
+    return await Promise.all([one, other])
+  } catch (error) {
+    const fault = session.faultBehind(error)
+    throw isRefusedValue(fault) || isMissing(fault) ? new Unproven() : fault
+  }
 }
 
 function idsOf(lines: readonly Line[]): readonly number[] {

@@ -1,6 +1,6 @@
 import type { ClaimRun } from '../../store.ts'
 import type { Session, Value } from './database.ts'
-import type { Desk } from './desk.ts'
+import type { Dictionary } from './dictionary.ts'
 import { type Line, lineColumns, lineOf, newLine, type Run, runKey } from './line.ts'
 
 /** One kind of waiting that the claim serves, in the numbers of the store. */
@@ -8,7 +8,7 @@ export interface Served extends Run {
   readonly run: ClaimRun
 }
 
-export function servedOf({ dictionary }: Desk, runs: readonly ClaimRun[]): readonly Served[] {
+export function servedOf(dictionary: Dictionary, runs: readonly ClaimRun[]): readonly Served[] {
   const served = new Map<string, Served>()
   for (const run of runs) {
     const machine = dictionary.machine(run.machine, run.version).id
