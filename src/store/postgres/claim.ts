@@ -22,8 +22,6 @@ import { Stock } from './stock.ts'
 
 /** Waits whose time has come that are put into their lines at once. */
 const ripenMax = 1_000
-/** After so many claims it is asked whether old ones, whose leases others may have ended, have come to an end. */
-const tidyEvery = 64
 /** The newest of them may well be running. */
 const youngMax = 8
 /** More are not worth a guess. */
@@ -46,7 +44,10 @@ export function checkClaim(request: ClaimRequest): void {
 export async function claim(desk: Desk, request: ClaimRequest): Promise<ClaimResult> {
   checkClaim(request)
   const given = desk.handover.take(request)
-  if (given) return given
+  if (given) {
+    await tidy(desk, request.worker)
+    return given
+  }
   for (;;) {
     const over = desk.leases.over(request.worker)
     const attempt = await attemptOf(desk, request, over)
@@ -59,7 +60,7 @@ export async function claim(desk: Desk, request: ClaimRequest): Promise<ClaimRes
     if (attempt.claimed) desk.leases.begun(request.worker, attempt.number, attempt.claimed, attempt.rootLane)
     if (attempt.hints) desk.tell(attempt.hints)
     if (attempt.empty.length > 0) await rest(desk, attempt.empty)
-    if (attempt.claimed && attempt.number % tidyEvery === 0) await tidy(desk, request.worker)
+    if (attempt.claimed) await tidy(desk, request.worker)
     if (!attempt.again) return attempt.result
   }
 }
@@ -376,15 +377,21 @@ async function rest(desk: Desk, empty: readonly Line[]): Promise<void> {
   })
 }
 
+/** Now and then it is asked whether old claims, whose leases others may have ended, have come to an end. */
 async function tidy(desk: Desk, worker: number): Promise<void> {
+  if (!desk.leases.isDue()) return
   const old = desk.leases.lingering(worker).slice(0, -youngMax)
   if (old.length === 0) return
-  const gone = await desk.database.single((session) =>
+  const left = await desk.database.single((session) =>
     session.all(
-      `DELETE FROM claimed WHERE worker = $1 AND number = ANY($2::int8[]) AND NOT EXISTS (
-         SELECT FROM ${heldIds} held WHERE ${ownerOfHeld} = $1) RETURNING number`,
+      `WITH gone AS (
+         DELETE FROM claimed WHERE worker = $1 AND number = ANY($2::int8[]) AND NOT EXISTS (
+           SELECT FROM ${heldIds} held WHERE ${ownerOfHeld} = $1) RETURNING number)
+       SELECT number FROM claimed WHERE worker = $1 AND number = ANY($2::int8[]) AND number NOT IN (SELECT number FROM gone)`,
       [worker, old],
     ),
   )
-  desk.leases.forget(worker, new Set(gone.map(([number]) => number as number)))
+  // Others may have removed some before.
+  const kept = new Set(left.map(([number]) => number as number))
+  desk.leases.forget(worker, new Set(old.filter((number) => !kept.has(number))))
 }

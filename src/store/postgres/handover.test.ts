@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
 import { type PostgresServer, skipOwn, startPostgres } from '../../../test/postgres/server.ts'
 import type { Entity } from '../../entity.ts'
 import type { Birth, ClaimRequest, LeaseProof } from '../../store.ts'
@@ -29,6 +30,7 @@ suite('who waits for a birth', () => {
       const taker = handover.takerOf(aBirth(), clock.now())
       assert.ok(taker)
       handover.born(taker, entity)
+      handover.decided()
     }
     return { clock, handover, back, bear }
   }
@@ -85,6 +87,7 @@ suite('who waits for a birth', () => {
     const { clock, handover, bear } = aHandover()
     const taker = handover.takerOf(aBirth(), clock.now())!
     handover.lost(taker, new Error('lost'))
+    handover.decided()
     assert.equal(handover.take(request({ worker: 2 })), null)
     assert.throws(() => handover.take(request()), /lost/)
     assert.equal(handover.take(request()), null)
@@ -103,18 +106,42 @@ suite('who waits for a birth', () => {
     handover.forget(1)
     assert.equal(handover.take(request()), null)
     handover.waits({ worker: 1, runs: plain, plan })
-    const taker = handover.takerOf(aBirth(), clock.now())!
-    // Before or after it was born?
-    handover.forget(1)
-    handover.born(taker, entity)
-    assert.throws(() => handover.take(request()), /ended while/)
-    handover.waits({ worker: 1, runs: plain, plan })
     bear()
     handover.ended([8])
     handover.ended([7, 9])
     assert.equal(handover.take(request()), null)
     clock.advance(1_000)
     assert.deepEqual(back, [])
+    handover.waits({ worker: 1, runs: plain, plan })
+    const taker = handover.takerOf(aBirth(), clock.now())!
+    handover.forget(1)
+    handover.born(taker, entity)
+    handover.decided()
+    assert.deepEqual(back, [[1, { id: 9, epoch: 1 }]], 'Born before or after that: it is not kept.')
+    assert.equal(handover.take(request()), null)
+  })
+
+  test('gets one at a time, also if it asks again while one is being born', () => {
+    const { clock, handover } = aHandover()
+    const taker = handover.takerOf(aBirth(), clock.now())!
+    handover.waits({ worker: 1, runs: plain, plan })
+    assert.equal(handover.takerOf(aBirth(), clock.now()), null)
+    handover.born(taker, entity)
+    handover.decided()
+    assert.equal(handover.takerOf(aBirth(), clock.now()), null)
+    assert.equal(handover.take(request())?.entities.length, 1)
+    assert.ok(handover.takerOf(aBirth(), clock.now()))
+  })
+
+  test('asks the server once more if somebody may have come since', () => {
+    const { clock, handover, bear } = aHandover()
+    bear()
+    handover.heard(9)
+    assert.deepEqual(handover.take(request())?.idle, plain, 'Only of its own birth was heard.')
+    bear()
+    handover.heard(10)
+    assert.deepEqual(handover.take(request())?.idle, [])
+    assert.equal(handover.takerOf(aBirth(), clock.now()), null)
   })
 })
 
@@ -234,6 +261,22 @@ suite('a birth while a worker of the same process waits', { skip: skipOwn }, () 
       )
     })
   }
+
+  test('waits in line if its worker goes while it is being born', async () => {
+    const outside = new pg.Client({ connectionString: url })
+    await outside.connect()
+    try {
+      await outside.query('BEGIN; SELECT FROM sluice.lane FOR UPDATE')
+      const birth = born()
+      const waits = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+      while ((await outside.query(waits)).rowCount === 0) await sleep(1)
+      await server.psql('DELETE FROM sluice.worker', url)
+      await outside.query('COMMIT')
+      assert.equal(await ownerOf(await birth), null)
+    } finally {
+      await outside.end()
+    }
+  })
 
   test('is one birth, however often it is asked for', async () => {
     const name = operation()

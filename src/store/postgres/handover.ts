@@ -1,6 +1,5 @@
 import type { Clock } from '../../clock.ts'
 import type { Entity, EntityId } from '../../entity.ts'
-import { SluiceError } from '../../errors.ts'
 import type { Birth, ClaimRequest, ClaimResult, ClaimRun, LeaseProof } from '../../store.ts'
 import type { Plan } from './habit.ts'
 
@@ -14,14 +13,14 @@ export interface Waiting {
   readonly plan: Plan
 }
 
-/** The same while something is being born for it. */
+/** The same while something is being born for it, and what had been heard of by then. */
 export interface Taker extends Waiting {
-  readonly version: number
+  readonly ends: number
+  readonly comings: number
 }
 
-interface Given extends Waiting {
+interface Given extends Taker {
   readonly entity: Entity
-  readonly cancel: () => void
 }
 
 /**
@@ -37,10 +36,14 @@ export class Handover {
   /** Ends a lease that nobody came for, and fails if it cannot. */
   giveBack: (worker: number, lease: LeaseProof) => Promise<unknown> = async () => {}
   #waiting: Waiting | null = null
+  #isBearing = false
   #given: Given | null = null
+  #cancel: () => void = () => {}
   readonly #lost = new Map<number, unknown>()
-  /** Rises when leases are ended that nobody here may know of yet. */
-  #version = 0
+  /** How often leases were ended that nobody here may have known of. */
+  #ends = 0
+  /** How often somebody may have come into a line. */
+  #comings = 0
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -50,24 +53,39 @@ export class Handover {
     this.#waiting = waiting
   }
 
-  /** Whose it will be, if it can be anybody's at once. Until that is decided nobody waits. */
+  /** Whose it will be, if it can be anybody's at once. Then `decided` must follow, whatever becomes of it. */
   takerOf(birth: Birth, now: number): Taker | null {
     const { wait } = birth
     const waiting = this.#waiting
-    if (!waiting || this.#given) return null
+    if (!waiting || this.#isBearing || this.#given) return null
     if (wait.for !== 'run' || wait.gated || wait.pool !== undefined || wait.at > now) return null
     if (!waiting.plan.places.some(({ run }) => isOf(run, birth))) return null
     this.#waiting = null
-    return { ...waiting, version: this.#version }
+    this.#isBearing = true
+    return { ...waiting, ends: this.#ends, comings: this.#comings }
+  }
+
+  decided(): void {
+    this.#isBearing = false
   }
 
   born(taker: Taker, entity: Entity): void {
-    if (taker.version !== this.#version) {
-      // Whether it was born before or after those leases were ended is not known.
-      this.lost(taker, new SluiceError('internal', 'Leases were ended while one was being given.'))
+    const given = { ...taker, entity }
+    // Whether it was born before or after leases were ended is not known: the order to end this one is right in both cases.
+    if (taker.ends !== this.#ends) {
+      void this.#end(given)
       return
     }
-    this.#given = { ...taker, entity, cancel: this.#clock.after(keepMs, () => void this.#left()) }
+    this.#given = given
+    this.#cancel = this.#clock.after(keepMs, () => {
+      this.#given = null
+      void this.#end(given)
+    })
+  }
+
+  /** Somebody may have come into a line, by this birth or otherwise. */
+  heard(born: EntityId | null): void {
+    if (born === null || born !== this.#given?.entity.id) this.#comings += 1
   }
 
   lost({ worker }: Taker, error: unknown): void {
@@ -82,17 +100,16 @@ export class Handover {
     const given = this.#given
     const run = given?.worker === worker ? runs.find((run) => isOf(run, given.entity)) : undefined
     if (!given || !run || Math.min(limit, run.limit) < 1) return null
-    given.cancel()
-    this.#given = null
-    // Nobody else stood in line when it was born.
-    const isSame = keyOf(runs) === keyOf(given.runs)
-    if (isSame && Math.min(limit, run.limit) > 1) this.#waiting = { worker, runs, plan: given.plan }
-    return { entities: [given.entity], suspects: false, idle: isSame ? runs : [] }
+    this.#drop()
+    // Nobody else stood in line when it was born, and nobody has come since.
+    const isAlone = given.comings === this.#comings && keyOf(runs) === keyOf(given.runs)
+    if (isAlone && Math.min(limit, run.limit) > 1) this.#waiting = { worker, runs, plan: given.plan }
+    return { entities: [given.entity], suspects: false, idle: isAlone ? runs : [] }
   }
 
   /** All leases of this worker end that it does not know of: this one, too, and one that is being given may be among them. */
   forget(worker: number): void {
-    this.#version += 1
+    this.#ends += 1
     this.#lost.delete(worker)
     if (this.#waiting?.worker === worker) this.#waiting = null
     if (this.#given?.worker === worker) this.#drop()
@@ -109,13 +126,11 @@ export class Handover {
   }
 
   #drop(): void {
-    this.#given?.cancel()
+    this.#cancel()
     this.#given = null
   }
 
-  async #left(): Promise<void> {
-    const { worker, entity } = this.#given!
-    this.#given = null
+  async #end({ worker, entity }: Given): Promise<void> {
     try {
       await this.giveBack(worker, entity)
     } catch (error) {

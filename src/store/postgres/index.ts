@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../../clock.ts'
+import type { EntityId } from '../../entity.ts'
 import { defaultLimits, type Limits } from '../../limits.ts'
 import type { HeartRequest, Store } from '../../store.ts'
 import { refuseMarked, type Transfer } from '../../transfer.ts'
@@ -64,7 +65,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
   const database = new Database(url, checkSchema(schema), connectionsMax, clock, answerMs)
   const signals = new Signals(database, schema, clock)
   const desk = new Desk(database, schema, clock, limits, (signal, born) => {
-    if (signal.work) desk.floors.forgetAll()
+    if (signal.work) comes(born ?? null)
     signals.tell(signal, born)
   })
   desk.handover.giveBack = (worker, lease) => release(desk, { kind: 'give_back', worker, leases: [lease] })
@@ -72,6 +73,12 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
   const hasOwnClock = options.clock !== undefined
   let checkedAt = Number.NEGATIVE_INFINITY
   let upkeptAt = Number.NEGATIVE_INFINITY
+
+  /** Somebody may have come into a line, anywhere in it. */
+  function comes(born: EntityId | null): void {
+    desk.floors.forgetAll()
+    desk.handover.heard(born)
+  }
 
   async function lookAtClock(): Promise<void> {
     if (hasOwnClock || clock.now() - checkedAt < clockCheckMs) return
@@ -151,7 +158,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     signals(listener) {
       desk.floors.isKept = true
       return signals.listen((signal) => {
-        if (signal.work) desk.floors.forgetAll()
+        if (signal.work) comes(null)
         listener(signal)
       })
     },

@@ -1,6 +1,9 @@
 import type { EntityId } from '../../entity.ts'
 import type { Move, Verdict } from '../../store.ts'
 
+/** Leases that others have ended are looked for after so many claims. */
+const tidyEvery = 64
+
 interface Group {
   readonly worker: number
   readonly number: number
@@ -16,8 +19,17 @@ interface Group {
 export class LeaseBook {
   readonly #groups = new Map<EntityId, Group>()
   #over: Group[] = []
+  #begun = 0
+
+  /** Once for so many claims. */
+  isDue(): boolean {
+    if (this.#begun < tidyEvery) return false
+    this.#begun = 0
+    return true
+  }
 
   begun(worker: number, number: number, ids: readonly EntityId[], rootLane: number | null): void {
+    this.#begun += 1
     const group: Group = { worker, number, rootLane, left: ids.length }
     for (const id of ids) {
       this.#leave(id)

@@ -73,6 +73,8 @@ async function bornTo(desk: Desk, name: string, birth: Birth, lane: LaneRow, tak
     desk.handover.lost(taker, error)
     desk.tell({ work: true, due: false, ended: false })
     throw error
+  } finally {
+    desk.handover.decided()
   }
 }
 
@@ -97,10 +99,10 @@ async function bearSealed(
         const handing = taker && beginHanding(session, desk, row, taker)
         const counted = [lane.id, row.machine, birth.state, birth.settled ? 0 : 1, desk.dictionary.revision, now]
         const written = session.one(write, [...ownColumns.map(([, , of]) => of(row)), isCold(row), ...counted])
-        handing?.note()
+        const noted = handing?.note()
         enterBirth(session, name, now)
         void session.commit()
-        const [answer, number] = await proven(session, written, handing?.proved ?? unproved)
+        const [answer, number] = await proven(session, [written, handing?.proved ?? unproved, noted])
         const [id, latest] = answer as [EntityId, number | null]
         desk.time(latest ?? 0)
         row.id = id
@@ -127,7 +129,7 @@ function beginHanding(session: Session, desk: Desk, row: EntityRow, taker: Taker
   return {
     // Whoever stands in line was there before.
     proved: proof(session, desk, worker, plan, plan.lines),
-    note: () => session.send(hand, [worker, over]),
+    note: () => session.one(hand, [worker, over]),
     given(number: number) {
       desk.leases.removed(worker, over)
       desk.leases.begun(worker, number, [row.id], row.lane)

@@ -1,7 +1,7 @@
 import type { Entity } from '../../entity.ts'
 import type { ClaimRequest, ClaimRun } from '../../store.ts'
 import { beginningOf, inOrder, type Mark, standing, valuesOfMarks } from './candidates.ts'
-import type { Session } from './database.ts'
+import type { Row, Session } from './database.ts'
 import type { Desk } from './desk.ts'
 import type { Facts } from './facts.ts'
 import { isMissing, isRefusedValue } from './fault.ts'
@@ -163,7 +163,7 @@ async function takeFrom(desk: Desk, worker: number, over: readonly number[], pla
     const lanes = [...desk.rootLanes.keys()]
     const taken = session.all(take, [...valuesOfMarks(marks), limit, worker, over, lanes, ...valuesOf(seen)])
     void session.commit()
-    const [number, found] = await proven(session, proved, taken)
+    const [number, found] = await proven<[number, readonly Row[]]>(session, [proved, taken])
     const rows: EntityRow[] = []
     for (const sent of found) {
       const common = commonOf(sent, seen)
@@ -192,13 +192,12 @@ export async function proof(
 }
 
 /** All of the answers, unless the server says that things are not as it was told, or that the worker is gone. */
-export async function proven<One, Other>(
+export async function proven<Answers extends readonly unknown[]>(
   session: Session,
-  one: Promise<One>,
-  other: Promise<Other>,
-): Promise<readonly [One, Other]> {
+  answers: readonly [...{ [Index in keyof Answers]: Promise<Answers[Index]> | Answers[Index] }],
+): Promise<Answers> {
   try {
-    return await Promise.all([one, other])
+    return (await Promise.all(answers)) as unknown as Answers
   } catch (error) {
     const fault = session.faultBehind(error)
     throw isRefusedValue(fault) || isMissing(fault) ? new Unproven() : fault
