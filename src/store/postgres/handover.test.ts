@@ -3,12 +3,13 @@ import { after, before, beforeEach, suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { type PostgresServer, skipOwn, startPostgres } from '../../../test/postgres/server.ts'
+import { overheard, settingFor } from '../../../test/postgres/setting.ts'
 import type { Entity } from '../../entity.ts'
 import type { Birth, ClaimRequest, LeaseProof } from '../../store.ts'
-import { aBirth, aMove, aRun, aWorker, manualClock, parcelMachine, shipmentMachine } from '../../testing/builders.ts'
+import { aBirth, aMove, aRun, aWorker, manualClock } from '../../testing/builders.ts'
 import type { Plan } from './habit.ts'
 import { Handover } from './handover.ts'
-import { type PostgresStore, postgresStore } from './index.ts'
+import type { PostgresStore } from './index.ts'
 
 const plain = [aRun({ hops: [] })]
 
@@ -160,21 +161,12 @@ suite('a birth while a worker of the same process waits', { skip: skipOwn }, () 
     await server?.close()
   })
   beforeEach(async (context) => {
-    url = await server.database()
-    store = postgresStore({ url })
-    other = postgresStore({ url })
-    await store.migrate()
-    await store.define([parcelMachine, shipmentMachine])
-    worker = (await store.renew({ id: null, identity: aWorker(), leaseMs: 600_000 })).id
+    ;({ url, store, other, worker } = await settingFor(context, server))
     // The first claim learns, the second takes for granted what was learned, and finds nobody.
     await store.create(operation(), [aBirth()])
     const { entities } = await claim()
     await store.commit(operation(), [aMove(entities[0]!)])
     assert.deepEqual((await claim()).entities, [])
-    ;(context as { after(end: () => Promise<void>): void }).after(async () => {
-      await store.close()
-      await other.close()
-    })
   })
 
   const operation = () => `handover-${++operations}`
@@ -188,16 +180,6 @@ suite('a birth while a worker of the same process waits', { skip: skipOwn }, () 
 
   const ownerOf = async (id: number) => (await other.get([id]))[0]!.owner
 
-  /** What the server is asked meanwhile. */
-  async function asked<Result>(act: () => Promise<Result>): Promise<readonly [Result, string]> {
-    const mark = `mark of ${operation()}`
-    await server.psql(`SELECT '${mark}'`)
-    const result = await act()
-    const [, said] = server.log().split(mark)
-    assert.ok(said !== undefined, 'The server said more than is kept.')
-    return [result, said]
-  }
-
   test('is leased from its first moment on, and its claim asks nobody', async () => {
     for (let round = 0; round < 3; round += 1) {
       const id = await born({
@@ -207,7 +189,7 @@ suite('a birth while a worker of the same process waits', { skip: skipOwn }, () 
         data: '{"text":"naïve \u{1f600}"}',
       })
       assert.equal(await ownerOf(id), worker)
-      const [{ entities, idle }, said] = await asked(() => claim())
+      const [{ entities, idle }, said] = await overheard(server, () => claim())
       assert.doesNotMatch(said, /claimed/)
       assert.deepEqual(entities, await other.get([id]), 'What it got is what is there.')
       assert.deepEqual([entities[0]!.epoch, entities[0]!.attempts], [1, 1])

@@ -1,20 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, suite, test } from 'node:test'
 import { type PostgresServer, skipOwn, startPostgres } from '../../../test/postgres/server.ts'
+import { overheard, settingFor } from '../../../test/postgres/setting.ts'
 import type { Entity } from '../../entity.ts'
 import type { Birth, ClaimResult, ClaimRun } from '../../store.ts'
-import {
-  aBirth,
-  aChange,
-  aMove,
-  aRun,
-  aWorker,
-  parcelMachine,
-  runNow,
-  shipmentMachine,
-  someChildren,
-} from '../../testing/builders.ts'
-import { type PostgresStore, postgresStore } from './index.ts'
+import { aBirth, aChange, aMove, aRun, aWorker, parcelMachine, runNow, someChildren } from '../../testing/builders.ts'
+import type { PostgresStore } from './index.ts'
 
 /** Taken as they stand: the claim itself makes no move. */
 const plain = [aRun({ hops: [] })]
@@ -34,16 +25,7 @@ suite('a claim like the one before it', { skip: skipOwn }, () => {
     await server?.close()
   })
   beforeEach(async (context) => {
-    url = await server.database()
-    store = postgresStore({ url })
-    other = postgresStore({ url })
-    await store.migrate()
-    await store.define([parcelMachine, shipmentMachine])
-    worker = (await store.renew({ id: null, identity: aWorker(), leaseMs: 600_000 })).id
-    ;(context as { after(end: () => Promise<void>): void }).after(async () => {
-      await store.close()
-      await other.close()
-    })
+    ;({ url, store, other, worker } = await settingFor(context, server))
   })
 
   const operation = () => `claim-${++operations}`
@@ -67,11 +49,7 @@ suite('a claim like the one before it', { skip: skipOwn }, () => {
 
   /** How often a claim was proved by the server, and how often it was made step by step. */
   async function ways<Result>(act: () => Promise<Result>): Promise<readonly [Result, Ways]> {
-    const mark = `mark of ${operation()}`
-    await server.psql(`SELECT '${mark}'`)
-    const result = await act()
-    const [, said] = server.log().split(mark)
-    assert.ok(said !== undefined, 'The server said more than is kept.')
+    const [result, said] = await overheard(server, act)
     const count = (text: string) => said.split(text).length - 1
     const way = {
       sealed: count('WITH chosen AS'),

@@ -1,19 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, suite, test } from 'node:test'
 import { type PostgresServer, skipOwn, startPostgres } from '../../../test/postgres/server.ts'
+import { overheard, settingFor } from '../../../test/postgres/setting.ts'
 import type { Entity } from '../../entity.ts'
-import {
-  aBirth,
-  aChange,
-  aMove,
-  aRun,
-  aWorker,
-  parcelMachine,
-  runNow,
-  shipmentMachine,
-  someChildren,
-} from '../../testing/builders.ts'
-import { type PostgresStore, postgresStore } from './index.ts'
+import { aBirth, aChange, aMove, aRun, aWorker, runNow, someChildren } from '../../testing/builders.ts'
+import type { PostgresStore } from './index.ts'
 
 const runs = [aRun(), aRun({ state: 'working' })]
 
@@ -32,16 +23,7 @@ suite('what goes to the server as one', { skip: skipOwn }, () => {
     await server?.close()
   })
   beforeEach(async (context) => {
-    url = await server.database()
-    store = postgresStore({ url })
-    other = postgresStore({ url })
-    await store.migrate()
-    await store.define([parcelMachine, shipmentMachine])
-    worker = (await store.renew({ id: null, identity: aWorker(), leaseMs: 600_000 })).id
-    ;(context as { after(end: () => Promise<void>): void }).after(async () => {
-      await store.close()
-      await other.close()
-    })
+    ;({ url, store, other, worker } = await settingFor(context, server))
   })
 
   const operation = () => `sealed-${++operations}`
@@ -58,11 +40,7 @@ suite('what goes to the server as one', { skip: skipOwn }, () => {
 
   /** How often it was done by the statement that proves and counts, and by the one that only proves. */
   async function ways(act: () => Promise<unknown>): Promise<{ readonly sealed: number; readonly usual: number }> {
-    const mark = `mark of ${operation()}`
-    await server.psql(`SELECT '${mark}'`)
-    await act()
-    const [, said] = server.log().split(mark)
-    assert.ok(said !== undefined, 'The server said more than is kept.')
+    const [, said] = await overheard(server, act)
     const count = (text: string) => said.split(text).length - 1
     return { sealed: count('WITH moved AS') - count('FOR UPDATE OF lane'), usual: count('FOR UPDATE OF lane') }
   }
