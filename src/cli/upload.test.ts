@@ -255,6 +255,45 @@ describe('Ctrl-C', () => {
   })
 })
 
+describe('a retry that was interrupted', () => {
+  test('goes on with the command that it prints', async () => {
+    const cwd = newFolder()
+    const { file, count } = manyItems(cwd)
+    const [, id = ''] = /Batch (\d+) is/.exec((await interrupted(cwd, file)).err) ?? []
+    assert.equal((await sluice(cwd, 'upload', 'fail', id)).status, 0)
+    const running = start(cwd, ['upload', 'retry', id])
+    assert.ok(await running.heard(/validating|extracting|processing/))
+    running.process.kill('SIGINT')
+    const stopped = await running.ending
+    const [, printed = ''] = /it goes on with: sluice (upload retry \d+)\n$/.exec(stopped.err) ?? []
+    assert.equal(printed, `upload retry ${id}`, stopped.err + stopped.out)
+    const again = await sluice(cwd, ...printed.split(' '), '--json')
+    assert.equal(again.status, 0, again.err)
+    assert.deepEqual([resultIn(again).state, resultIn(again).completed], ['completed', count])
+  })
+
+  for (const words of [
+    ['upload', 'retry', '1'],
+    ['upload', 'run', 'mixed.json'],
+  ]) {
+    test(`before a worker took it up: ${words.join(' ')} carries it out, once`, async () => {
+      const cwd = newFolder()
+      assert.equal((await sluice(cwd, 'upload', 'run', written(cwd, 'mixed.json', mixed))).status, 1)
+      const asked = await sluice(cwd, 'act', 'retry_failed_items', '1', '--yes', '--json')
+      assert.equal(asked.status, 0, asked.err)
+      const ending = await sluice(cwd, ...words, '--json')
+      assert.equal(ending.status, 1, ending.err)
+      assert.equal(resultIn(ending).pending, 0)
+      const { itemRetry } = resultIn(await sluice(cwd, 'upload', 'show', '1', '--json')) as {
+        itemRetry: Record<string, unknown> | null
+      }
+      assert.deepEqual([itemRetry?.retried, itemRetry?.refused], [1, 1])
+      const { out } = await sluice(cwd, 'history', '1')
+      assert.equal(out.match(/retry_failed_items/g)?.length, 1, out)
+    })
+  }
+})
+
 describe('looking', () => {
   test('without a store nothing is made; an unknown batch is not found', async () => {
     const cwd = newFolder()

@@ -3,6 +3,7 @@ import { sleep } from '../../clock.ts'
 import type { Host } from '../host.ts'
 import type { Interrupt } from '../interrupt.ts'
 import type { ProgressBar, Step } from '../progress-bar.ts'
+import { isOver } from './batch.ts'
 import type { Opened } from './place.ts'
 
 const tickMsDefault = 100
@@ -17,8 +18,7 @@ export async function finish(
 ): Promise<boolean> {
   while (!interrupt.isAsked) {
     const settled = await control.settled(id, tickMs)
-    // A settled batch whose retry was asked for moves as soon as a worker has taken it up.
-    if (settled && settled.request === null) return true
+    if (settled && isOver(settled)) return true
     if (settled) await sleep(clock, tickMs, interrupt.signal)
     if (bar) bar.show(stepOf(await upload.batch(control, id)))
   }

@@ -31,6 +31,32 @@ export async function openToWork(
   return opened(upload, () => holdToWork(here, upload.implementations))
 }
 
+/** The same over a store that exists already. `look` sees it as it is before any work is done in it. */
+export async function openToGoOn(
+  place: Place,
+  environment: Environment,
+  look: (control: Control) => Promise<void>,
+): Promise<Opened> {
+  const server = remotePlace(place, placeDefault, environment)
+  if (server !== null) {
+    const opened = await remoteOpened(server, place, environment)
+    await look(opened.control)
+    return opened
+  }
+  const here = localPlace(place, placeDefault, environment)
+  await refuseMissing(here, 'run an upload')
+  const upload = await openUpload({ folder: here.folder })
+  return opened(upload, async () => {
+    const resting = await holdToLook(here, upload.implementations)
+    try {
+      await look(resting.control)
+    } finally {
+      await resting.stop()
+    }
+    return holdToWork(here, upload.implementations)
+  })
+}
+
 /** Without one: looking at a batch must not set it going. */
 export async function openToLook(
   place: Place,

@@ -1,17 +1,27 @@
+import type { Control, Detail } from '../../control.ts'
 import { SluiceError } from '../../errors.ts'
 import type { Host } from '../host.ts'
-import { batchOf } from './batch.ts'
-import { openToWork } from './place.ts'
+import { detailOf, isOver } from './batch.ts'
+import { openToGoOn } from './place.ts'
 import { type WorkOptions, workOn } from './work.ts'
 
-/** Tries again what failed: the failed items of a partial success, or the whole batch. */
+/**
+ * Tries again what failed: the failed items of a partial success, or the whole batch. A batch that is not over, perhaps because an
+ * earlier retry was interrupted, goes on instead.
+ */
 export function retry(id: number, options: WorkOptions, host: Host): Promise<number> {
+  let found: Detail
+  // Read before the engine starts: it might finish an interrupted retry before anybody looks, and a second retry would begin.
+  const look = async (control: Control) => {
+    found = await detailOf(control, id)
+    if (found.state === 'completed')
+      throw new SluiceError('conflict', `Batch ${id} is completed: nothing in it failed, so there is nothing to retry.`)
+  }
   return workOn(
     {
-      open: () => openToWork(options, host.environment),
-      async begin(opened) {
-        const { state } = await batchOf(opened, id)
-        await opened.control.act(id, actionFor(id, state), { actor: host.user, confirmed: true })
+      open: () => openToGoOn(options, host.environment, look),
+      async begin({ control }) {
+        if (isOver(found)) await control.act(id, actions[found.state]!, { actor: host.user, confirmed: true })
         return { id, existing: false }
       },
     },
@@ -20,9 +30,7 @@ export function retry(id: number, options: WorkOptions, host: Host): Promise<num
   )
 }
 
-function actionFor(id: number, state: string): string {
-  if (state === 'partially_completed') return 'retry_failed_items'
-  if (state === 'failed') return 'retry_batch'
-  const why = state === 'completed' ? 'nothing in it failed' : 'it is not over yet'
-  throw new SluiceError('conflict', `Batch ${id} is ${state}: ${why}, so there is nothing to retry.`)
+const actions: Readonly<Record<string, string>> = {
+  partially_completed: 'retry_failed_items',
+  failed: 'retry_batch',
 }

@@ -3,6 +3,7 @@ import type { Host } from '../host.ts'
 import { Interrupt, interruptedExit } from '../interrupt.ts'
 import { ProgressBar } from '../progress-bar.ts'
 import { commandLine } from '../text.ts'
+import { isOver } from './batch.ts'
 import { finish } from './finish.ts'
 import type { Opened, Place } from './place.ts'
 import { exitOfState, type Result, refusalResult, reportOf, resultOf } from './report.ts'
@@ -57,7 +58,7 @@ async function worked(
     const { upload, control } = opened
     const startedAt = host.clock.now()
     const { id, existing } = await work.begin(opened, bar)
-    const isDone = existing && (await control.get(id)).settled
+    const isDone = existing && isOver(await control.get(id))
     const isSettled = isDone || (await finish(opened, id, host, bar, interrupt))
     const workedMs = isDone ? null : host.clock.now() - startedAt
     const view = await upload.batch(control, id)
