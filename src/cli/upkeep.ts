@@ -24,7 +24,7 @@ export function upkeepCommands(doing: Doing, program: Command): readonly Command
       .action(doing(async () => (await import('./upkeep/migrate.ts')).migrate)),
     new Command('doctor')
       .description(
-        'look whether all is well here: Node, the store and its server, the folder, the clock, the disk, leases',
+        'look whether all is well here: Node, memory limits, the store and its server, the folder, the clock, the disk, leases',
       )
       .option(...folder)
       .option(...store)

@@ -6,6 +6,7 @@ import { sentenceOf } from '../failure.ts'
 import { type Layout, tokenFile } from '../family/layout.ts'
 import { countOf, timeOf } from '../figures.ts'
 import type { Host } from '../host.ts'
+import { type MemorySetting, memorySettings } from '../memory-flags.ts'
 import { sizeOf } from '../size.ts'
 import { storeFile } from '../store-address.ts'
 import { plain, table } from '../text.ts'
@@ -30,6 +31,7 @@ export async function doctor(options: DoctorOptions, host: Host): Promise<number
     }
   }
   await look('program', async () => [programOf()])
+  await look('memory', async () => [memoryOf()])
   await look('clock', async () => [clockOf(host)])
   await look('folder', async () => folderOf(layout))
   await look('disk', async () => [await diskOf(layout)])
@@ -45,6 +47,20 @@ export async function doctor(options: DoctorOptions, host: Host): Promise<number
 
 function programOf(): Found {
   return well(`Sluice ${versionOfPackage()} on Node ${process.versions.node} with SQLite ${process.versions.sqlite}.`)
+}
+
+/** What limits the memory of every command, the user's code in it included, and who set it. */
+function memoryOf(): Found {
+  const { heapMax, oldSpace, semiSpace } = memorySettings()
+  return well(
+    `A process may hold ${sizeOf(heapMax)} of objects (--max-old-space-size: ${settingText(oldSpace)}; --max-semi-space-size: ${settingText(semiSpace)}).`,
+  )
+}
+
+function settingText({ value, source }: MemorySetting): string {
+  return source === 'Node'
+    ? 'not set'
+    : `${value} MiB, set by ${source === 'command line' ? 'the command line' : source}`
 }
 
 /** Before Sluice was written: a machine that does not know the time. */
