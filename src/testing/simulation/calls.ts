@@ -58,9 +58,13 @@ export class Calls {
     )
   }
 
-  /** Something about it was sent, and may have been done, or not. */
-  isUnderWay(id: EntityId): boolean {
-    return this.#some('commit', (call) => movesOf(call).some((move) => move.id === id))
+  /** Moves of this entity that were sent, and may have been applied or not. */
+  underWay(id: EntityId): readonly Move[] {
+    const found: Move[] = []
+    for (const call of this.#calls) {
+      if (call.verb === 'commit') for (const move of movesOf(call)) if (move.id === id) found.push(move)
+    }
+    return found
   }
 
   isRespawned({ source, ordinal }: Known): boolean {

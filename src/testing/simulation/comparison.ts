@@ -16,6 +16,8 @@ export class Comparison {
   /** Whose leases were ended without a move, and what was saved, since the last comparison. */
   readonly #releases = new Map<EntityId, Release['kind']>()
   readonly #saved = new Map<EntityId, Move | null>()
+  /** Moves without hops that were under way when their row was read: the row may have shown their effect before their answer. */
+  readonly #early = new WeakSet<Move>()
   #purged = false
 
   constructor(store: Store, model: Model, calls: Calls, judge: Judge, rules: WorkloadRules) {
@@ -37,8 +39,9 @@ export class Comparison {
 
   saved(move: Move): void {
     this.#touched.add(move.id)
-    // Of several it cannot be said any more what each of them did.
-    this.#saved.set(move.id, this.#saved.has(move.id) ? null : move)
+    // The rows before and after it do not show what this move did: another move is between them, or the row before shows its effect.
+    const isUnclear = this.#saved.has(move.id) || this.#early.has(move)
+    this.#saved.set(move.id, isUnclear ? null : move)
   }
 
   /** Some of this tree may be gone. */
@@ -65,8 +68,8 @@ export class Comparison {
       if (!row) gone.push(known)
       else {
         const released = this.#releases.get(row.id) ?? null
-        const saved = this.#saved.get(row.id) ?? null
-        const isUnderWay = this.#calls.isUnderWay(row.id)
+        const isUnderWay = this.#calls.underWay(row.id).length > 0
+        const saved = this.#savedAlone(row.id)
         const fact = { row, before: known.row, known, model: this.#model, released, saved, isUnderWay }
         known.row = row
         this.#judge.check('row', fact, () => nameOf(known))
@@ -79,6 +82,15 @@ export class Comparison {
     this.#forget(gone)
     if (isSharing) await this.#comparePools()
     await this.#compareLanes(parents)
+  }
+
+  /** The one move that was saved since the row was last read. Null: none, or another one may have changed the row as well. */
+  #savedAlone(id: EntityId): Move | null {
+    const saved = this.#saved.get(id) ?? null
+    // A move with hops is seen in the feed when it is applied. One without hops is seen when it is answered.
+    const others = this.#calls.underWay(id).filter((move) => move !== saved && move.hops.length === 0)
+    for (const move of others) this.#early.add(move)
+    return others.length === 0 ? saved : null
   }
 
   #judgeUnknown(id: EntityId): void {
