@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { type ErrorCode, errorStatus, isSluiceError, SluiceError } from '../errors.ts'
+import { answerText } from './internals.ts'
 
 /** One thing that is wrong with a request, and where. */
 export interface Fault {
@@ -189,7 +190,7 @@ function sentence(text: string): string {
 }
 
 export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {
-  return reply.code(problem.status).type('application/problem+json').send(JSON.stringify(problem))
+  return reply.code(problem.status).type('application/problem+json').send(answerText(reply.request.caller, problem))
 }
 
 /** The answer to an id that is not there, or is not the caller's: word for word the one of the engine. */

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from './access.ts'
+import { answerText } from './internals.ts'
 import { type Replay, replayKey } from './replay.ts'
 import { Answered, type Asked, checkParts, type Route } from './route.ts'
 import { digestOf } from './secret.ts'
@@ -42,7 +43,7 @@ async function answerTo(route: Route, request: FastifyRequest, reply: FastifyRep
     const result = await route.handle(asked)
     const isOwn = result instanceof Answered
     const status = isOwn ? result.status : (route.statuses[0] ?? 200)
-    return { status, body: status === 204 ? '' : JSON.stringify(isOwn ? result.body : result) }
+    return { status, body: status === 204 ? '' : answerText(caller, isOwn ? result.body : result) }
   }
   const fingerprint = async () => digestOf((request.bodyBytes ?? '').toString())
   const outcome = key === null ? await run() : await replay.once(key, fingerprint, run)

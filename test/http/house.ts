@@ -3,7 +3,7 @@ import { request as rawRequest } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Logger, pino } from 'pino'
-import { defineJob, openChunked, done as stepDone } from 'sluice/chunked'
+import { defineJob, type JobDefinition, openChunked, done as stepDone } from 'sluice/chunked'
 import { openUpload } from 'sluice/upload'
 import { z } from 'zod'
 import { jobPort } from '../../src/cli/family/job-port.ts'
@@ -20,7 +20,7 @@ import {
   type Server,
   type ServerOptions,
 } from '../../src/http/index.ts'
-import { type Clock, type Control, Engine, type Store, systemClock } from '../../src/index.ts'
+import { type Clock, type Control, Engine, type Implementation, type Store, systemClock } from '../../src/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { durableStore, postgresUrl } from '../durable-store.ts'
 import { depot } from './depot.ts'
@@ -53,6 +53,10 @@ export interface HouseOptions {
   readonly listen?: ServerOptions['listen']
   readonly names?: readonly string[]
   readonly hasFamilies?: boolean
+  /** Besides the depot's. */
+  readonly implementations?: readonly Implementation[]
+  /** Besides word-count. */
+  readonly jobs?: readonly JobDefinition[]
   readonly hasDashboard?: boolean
   readonly log?: Logger
 }
@@ -98,10 +102,17 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
       : memoryStore({ clock: systemClock() })
   const hasFamilies = options.hasFamilies ?? false
   const upload = hasFamilies ? await openUpload({ folder: join(folder, 'upload') }) : null
-  const chunked = hasFamilies ? openChunked({ definitions: [wordCount], folder: join(folder, 'jobs') }) : null
+  const chunked = hasFamilies
+    ? openChunked({ definitions: [wordCount, ...(options.jobs ?? [])], folder: join(folder, 'jobs') })
+    : null
   const engine = new Engine({
     ...{ store, log, host: 'test', pid: process.pid, name: 'test' },
-    implementations: [...depot(), ...(upload?.implementations ?? []), ...(chunked?.implementations ?? [])],
+    implementations: [
+      ...depot(),
+      ...(options.implementations ?? []),
+      ...(upload?.implementations ?? []),
+      ...(chunked?.implementations ?? []),
+    ],
   })
   await engine.start()
   const control = options.control?.(engine.control) ?? engine.control

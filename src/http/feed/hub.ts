@@ -1,5 +1,7 @@
 import { type Clock, sleep } from '../../clock.ts'
 import type { Change, Control } from '../../control.ts'
+import type { Role } from '../access.ts'
+import { answerText } from '../internals.ts'
 
 /** One change as everybody hears it. */
 export class Entry {
@@ -8,7 +10,7 @@ export class Entry {
   /** Where the one before it ended. */
   readonly begin: number
   readonly change: Change
-  #text: string | null = null
+  readonly #texts = new Map<Role, string>()
 
   constructor(index: number, begin: number, change: Change) {
     this.index = index
@@ -16,10 +18,14 @@ export class Entry {
     this.change = change
   }
 
-  /** Written once for all who hear all of it. */
-  get text(): string {
-    this.#text ??= changeText(this.change)
-    return this.#text
+  /** Written once for all of this role who hear all of it. */
+  textFor(role: Role): string {
+    let text = this.#texts.get(role)
+    if (text === undefined) {
+      text = changeText(this.change, role)
+      this.#texts.set(role, text)
+    }
+    return text
   }
 
   get size(): number {
@@ -28,8 +34,8 @@ export class Entry {
 }
 
 /** JSON has no line breaks of its own, so one data line holds it all: no text of anybody's data can begin another message. */
-export function changeText(change: Change): string {
-  return `event: change\nid: ${change.position}\ndata: ${JSON.stringify(change)}\n\n`
+export function changeText(change: Change, role: Role): string {
+  return `event: change\nid: ${change.position}\ndata: ${answerText({ role }, change)}\n\n`
 }
 
 /** Told whenever there is more to read. */

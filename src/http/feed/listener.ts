@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { Clock } from '../../clock.ts'
 import type { Change, Control } from '../../control.ts'
 import { messageOf } from '../../errors.ts'
+import type { Role } from '../access.ts'
 import type { HttpLimits } from '../http-limits.ts'
 import { changeText, type Entry, type FeedHub } from './hub.ts'
 
@@ -12,6 +13,8 @@ export interface ListenerOptions {
   readonly hub: FeedHub
   readonly control: Pick<Control, 'watch'>
   readonly response: ServerResponse
+  /** Of the caller: it decides what is left out of errors. */
+  readonly role: Role
   /** Null: hears everything. */
   readonly sieve: Sieve | null
   readonly limits: HttpLimits
@@ -97,11 +100,11 @@ export class Listener {
 
   /** What it has still to be sent. Whoever hears little of what happens is sent little. */
   #bytesBehind(): number {
-    const { hub, response, limits, sieve } = this.#options
+    const { hub, response, limits, sieve, role } = this.#options
     let bytes = response.writableLength
     if (sieve) return bytes
     for (let index = this.#place; index < hub.end && bytes <= limits.behindBytesMax; index += 1) {
-      bytes += hub.at(index)?.text.length ?? Number.POSITIVE_INFINITY
+      bytes += hub.at(index)?.textFor(role).length ?? Number.POSITIVE_INFINITY
     }
     return bytes
   }
@@ -125,11 +128,11 @@ export class Listener {
   }
 
   async #textOf(entry: Entry): Promise<string | null> {
-    const { sieve } = this.#options
+    const { sieve, role } = this.#options
     const change = this.#heard.size === 0 ? entry.change : this.#unheard(entry.change)
-    if (!sieve) return change === entry.change ? entry.text : changeText(change)
+    if (!sieve) return change === entry.change ? entry.textFor(role) : changeText(change, role)
     const sieved = await sieve(change)
-    return sieved === null ? null : changeText(sieved)
+    return sieved === null ? null : changeText(sieved, role)
   }
 
   /** Resolves when the socket has room again, or is gone. */
@@ -149,11 +152,11 @@ export class Listener {
 
   /** From the store, until it is where the hub is. */
   async #catchUp(after: number): Promise<void> {
-    const { hub, control, sieve } = this.#options
+    const { hub, control, sieve, role } = this.#options
     try {
       for await (const change of control.watch({ after, signal: this.#abort.signal })) {
         const sieved = sieve ? await sieve(change) : change
-        if (sieved !== null) await this.#write(changeText(sieved))
+        if (sieved !== null) await this.#write(changeText(sieved, role))
         if (this.#isEnded) return
         this.#passed = change.position
         if (change.position < (hub.position ?? 0)) continue

@@ -46,7 +46,7 @@ export function feedRoutes(context: Context): readonly Route[] {
           connection: 'close',
         })
         const listener: Listener = new Listener({
-          ...{ hub, control, response, limits, clock },
+          ...{ hub, control, response, limits, clock, role: caller.role },
           sieve: sieveOf(caller, { ids: query.ids, machine: query.machine }, origins),
           ended: () => {
             listeners.delete(listener)
