@@ -3,7 +3,8 @@ import type { Clock } from '../clock.ts'
 import { SluiceError } from '../errors.ts'
 import type { Beat, Pulse } from './pulse.ts'
 
-const heartbeatMs = 15_000
+/** The page takes the connection for dead when two of these are missing. */
+const heartbeatMs = 5_000
 /** A reader that has so much unread is not looking: its connection is closed, and the browser comes again by itself. */
 const unreadBytesMax = 256 * 1_024
 
@@ -58,10 +59,10 @@ export function streamPulse(
     connection: 'close',
   })
   send(
-    `retry: 2000\nevent: history\ndata: ${JSON.stringify(isLimited ? { ...pulse.history(), seconds: [] } : pulse.history())}\n\n`,
+    `retry: 2000\nevent: history\ndata: ${JSON.stringify(isLimited ? { ...pulse.history(), seconds: [], beats: [] } : pulse.history())}\n\n`,
   )
   const heartbeat = () => {
-    send(': \n\n')
+    send('event: alive\ndata: 1\n\n')
     cancelHeartbeat = clock.after(heartbeatMs, heartbeat)
   }
   cancelHeartbeat = clock.after(heartbeatMs, heartbeat)

@@ -111,3 +111,37 @@ test('there is an end to listeners', () => {
     null,
   )
 })
+
+test('a page that begins to listen is told the beats of the last ten seconds and since when they are known', async () => {
+  const implementation = implement(machineOf('one'), {
+    processors: { work: async () => done({}) },
+    criteria: {},
+    assigns: {},
+  })
+  const sluice = await openSluice({ store: memoryStore(), implementations: [implementation] })
+  const clock = handClock()
+  const pulse = new Pulse({ control: sluice, clock })
+  try {
+    let moves = 0
+    const begun = clock.now()
+    pulse.listen((beat) => {
+      moves += beat.moves
+    })
+    await sluice.totals()
+    const [first] = await sluice.submitMany('one', [{ data: {} }])
+    await sluice.settled(first!.id)
+    while (moves < 1) {
+      clock.fire()
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    const { since, now, beats } = pulse.history()
+    assert.ok(since >= begun && since <= now)
+    assert.deepEqual(
+      beats.filter(({ edges }) => Object.keys(edges).length > 0).map(({ edges }) => edges),
+      [{ 'one finish new finished': 1 }],
+    )
+  } finally {
+    pulse.close()
+    await sluice.stop()
+  }
+})

@@ -15,8 +15,12 @@ export interface Beat {
 /** What a page gets when it begins to listen. */
 export interface PulseHistory {
   readonly now: number
+  /** When the listening began that has gone on without a gap until now. */
+  readonly since: number
   /** Moves in each of the last seconds that were listened to, the oldest first. */
   readonly seconds: readonly { readonly at: number; readonly moves: number; readonly births: number }[]
+  /** The beats of the last ten seconds: rates are right from the first look on. */
+  readonly beats: readonly Beat[]
 }
 
 export interface PulseOptions {
@@ -31,6 +35,7 @@ const retryMs = 2_000
 /** Somebody who goes from page to page, or reloads one, finds the plot as it was. */
 const lingerMs = 60_000
 const secondsMax = 300
+const recentMs = 10_000
 const edgesMax = 2_000
 const listenersMax = 1_000
 /** How many entities are looked up in one beat to tell machines apart whose hops have the same names. */
@@ -45,6 +50,8 @@ export class Pulse {
   readonly #listeners = new Set<(beat: Beat) => void>()
   readonly #seconds: { at: number; moves: number; births: number }[] = []
   readonly #machineOf = new Map<string, string | null>()
+  #recent: readonly Beat[] = []
+  #since: number | null = null
   #abort: AbortController | null = null
   #cancelLinger: (() => void) | null = null
   #cancelBeat: (() => void) | null = null
@@ -72,7 +79,13 @@ export class Pulse {
   }
 
   history(): PulseHistory {
-    return { now: this.#options.clock.now(), seconds: this.#seconds.map((second) => ({ ...second })) }
+    const now = this.#options.clock.now()
+    return {
+      now,
+      since: this.#since ?? now,
+      seconds: this.#seconds.map((second) => ({ ...second })),
+      beats: this.#recent.filter(({ at }) => at > now - recentMs),
+    }
   }
 
   close(): void {
@@ -89,6 +102,7 @@ export class Pulse {
     this.#read(abort.signal).catch((error: unknown) => {
       this.#options.onError?.(error)
       if (this.#abort !== abort) return
+      this.#forget()
       const cancel = this.#options.clock.after(retryMs, () => {
         if (this.#abort !== abort) return
         this.#abort = null
@@ -103,14 +117,23 @@ export class Pulse {
     this.#abort = null
     this.#cancelBeat?.()
     this.#cancelBeat = null
-    // A gap in the plot would look like an idle engine.
+    this.#forget()
+  }
+
+  /** After a time without listening, what was known would be followed by a gap that looks like an idle engine. */
+  #forget(): void {
     this.#seconds.length = 0
+    this.#recent = []
+    this.#since = null
   }
 
   async #read(signal: AbortSignal): Promise<void> {
     const { control } = this.#options
     const named = await this.#namedHops()
-    for await (const { position, events, births } of control.watch({ signal })) {
+    const begun = () => {
+      this.#since = this.#options.clock.now()
+    }
+    for await (const { position, events, births } of control.watch({ signal, begun })) {
       if (signal.aborted) return
       let lookups = 0
       for (const event of events) {
@@ -128,7 +151,8 @@ export class Pulse {
         const key = `${machine ?? '?'} ${hop}`
         if (this.#edges.size < edgesMax || this.#edges.has(key)) this.#edges.set(key, (this.#edges.get(key) ?? 0) + 1)
       }
-      this.#count(events.length, births.length)
+      this.#moves += events.length
+      this.#births += births.length
       this.#position = position
       this.#cancelBeat ??= this.#options.clock.after(beatMs, () => this.#beat())
     }
@@ -157,10 +181,9 @@ export class Pulse {
     return named
   }
 
-  #count(moves: number, births: number): void {
-    this.#moves += moves
-    this.#births += births
-    const at = Math.floor(this.#options.clock.now() / 1_000) * 1_000
+  #count({ at: beatAt, moves, births }: Beat): void {
+    // What a beat tells happened in the half second before it.
+    const at = Math.floor((beatAt - beatMs / 2) / 1_000) * 1_000
     const last = this.#seconds.at(-1)
     if (last?.at === at) {
       last.moves += moves
@@ -183,6 +206,8 @@ export class Pulse {
     this.#edges = new Map()
     this.#moves = 0
     this.#births = 0
+    this.#count(beat)
+    this.#recent = [...this.#recent.filter(({ at }) => at > beat.at - recentMs), beat]
     for (const listener of this.#listeners) listener(beat)
   }
 }

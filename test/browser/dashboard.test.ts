@@ -264,11 +264,13 @@ describe('the dashboard in a real browser', { skip, timeout: 300_000 }, () => {
 describe('with tokens', { skip, timeout: 120_000 }, () => {
   test('a stranger sees nothing until he logs in; a submitter is offered no actions', async () => {
     let secret = ''
-    const served = await openServed(async (folder) => {
-      await mkdir(join(folder, 'sluice-server'), { recursive: true, mode: 0o700 })
-      const access = openAccess({ file: join(folder, 'sluice-server', 'tokens.json'), clock: systemClock() })
-      secret = (await access.create({ name: 'ada', role: 'submitter', collections: ['press'], createdBy: 'test' }))
-        .secret
+    const served = await openServed({
+      async prepare(folder) {
+        await mkdir(join(folder, 'sluice-server'), { recursive: true, mode: 0o700 })
+        const access = openAccess({ file: join(folder, 'sluice-server', 'tokens.json'), clock: systemClock() })
+        secret = (await access.create({ name: 'ada', role: 'submitter', collections: ['press'], createdBy: 'test' }))
+          .secret
+      },
     })
     const browser = await openBrowser()
     try {

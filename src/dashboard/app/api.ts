@@ -5,8 +5,11 @@ import type { Hold, HoldScope } from '../../hold.ts'
 import type { Lane } from '../../lane.ts'
 import type { Worker } from '../../lease.ts'
 import type { MachineMap } from '../machine-map.ts'
+import type { Contact } from './contact.ts'
 import { queryText } from './route.ts'
 import type { MachineShape } from './tone.ts'
+
+const noAnswer = 'No answer'
 
 /** What the server says instead of an answer: an RFC 9457 problem document. */
 export class Problem extends Error {
@@ -15,6 +18,7 @@ export class Problem extends Error {
   readonly title: string
   readonly instance: string | null
   readonly faults: readonly string[]
+  readonly isNoAnswer: boolean
 
   constructor(status: number, document: Readonly<Record<string, unknown>>) {
     super(String(document.detail ?? document.title ?? `The server answered ${status}.`))
@@ -22,6 +26,7 @@ export class Problem extends Error {
     this.type = String(document.type ?? '')
     this.title = String(document.title ?? 'Error')
     this.instance = typeof document.instance === 'string' ? document.instance : null
+    this.isNoAnswer = status === 0 && document.title === noAnswer
     this.faults = Array.isArray(document.faults) ? document.faults.map(faultText) : []
   }
 }
@@ -81,16 +86,26 @@ export interface ActBody {
 }
 
 const answerMsMax = 30_000
+const probeMsMax = 4_000
+/** A proxy says so when the server behind it does not answer. */
+const gatewayFaults = [502, 504]
 
 /** The API as functions. Only this file knows addresses and headers. */
 export class Api {
   readonly #clock: Clock
+  readonly #contact: Contact
   /** Told when the session is gone: the reader has to log in. */
   onUnauthorised: () => void = () => {}
   #csrf: string | null = null
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, contact: Contact) {
     this.#clock = clock
+    this.#contact = contact
+  }
+
+  /** Asks for a sign of life and nothing else. */
+  async probe(): Promise<void> {
+    await this.send('GET', '/health', undefined, probeMsMax).catch(() => {})
   }
 
   async session(): Promise<Session> {
@@ -191,12 +206,12 @@ export class Api {
     return this.send('POST', path, body)
   }
 
-  async send<T>(method: string, path: string, body?: unknown): Promise<T> {
+  async send<T>(method: string, path: string, body?: unknown, msMax = answerMsMax): Promise<T> {
     const headers: Record<string, string> = { accept: 'application/json' }
     if (body !== undefined) headers['content-type'] = 'application/json'
     if (method !== 'GET') this.guard(headers)
     const abort = new AbortController()
-    const cancel = this.#clock.after(answerMsMax, () => abort.abort())
+    const cancel = this.#clock.after(msMax, () => abort.abort())
     try {
       const response = await fetch(path, {
         method,
@@ -207,7 +222,8 @@ export class Api {
       return await this.#answerOf<T>(response)
     } catch (error) {
       if (error instanceof Problem) throw error
-      throw new Problem(0, { title: 'No answer', detail: 'The server does not answer. Is it running?' })
+      this.#contact.missed()
+      throw new Problem(0, { title: noAnswer, detail: 'The server does not answer. Is it running?' })
     } finally {
       cancel()
     }
@@ -226,6 +242,8 @@ export class Api {
 
   async #answerOf<T>(response: Response): Promise<T> {
     const text = await response.text()
+    if (gatewayFaults.includes(response.status)) this.#contact.missed()
+    else this.#contact.heard()
     const answer = parsed(text)
     if (response.ok) return answer as T
     if (response.status === 401) this.onUnauthorised()

@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock.ts'
 import { type Api, Problem, type Session } from './api.ts'
+import type { Contact } from './contact.ts'
 import type { Live } from './live.ts'
 import { Entities } from './pages/entities.ts'
 import { EntityPage } from './pages/entity.ts'
@@ -26,13 +27,16 @@ type Phase =
   | { readonly kind: 'broken'; readonly problem: Problem }
   | { readonly kind: 'ready'; readonly session: Session; readonly machines: readonly MachineShape[] }
 
+const startAgainMs = 3_000
+
 interface AppProps {
   readonly api: Api
   readonly live: Live
+  readonly contact: Contact
   readonly clock: Clock
 }
 
-export function App({ api, live, clock }: AppProps): VNode {
+export function App({ api, live, contact, clock }: AppProps): VNode {
   const route = useRoute()
   const { toasts, toast, dismiss } = useToasts(clock)
   const [phase, setPhase] = useState<Phase>({ kind: 'starting' })
@@ -53,6 +57,11 @@ export function App({ api, live, clock }: AppProps): VNode {
     }
     void start()
   }, [])
+  useEffect(() => {
+    // A server that was down when the page was opened is found again without a click.
+    if (phase.kind !== 'broken') return
+    return clock.after(startAgainMs, () => void start())
+  }, [phase])
   usePageFocus(route.path, phase.kind)
   const loggedIn = () => {
     if (route.path === '/login') navigate('/', { replace: true })
@@ -72,7 +81,7 @@ export function App({ api, live, clock }: AppProps): VNode {
       return html`<main class="centre"><div class="card"><h1>Sluice</h1><${ProblemNote} problem=${phase.problem} /><button type="button" class="button main" onClick=${() => start()}>Try again</button></div></main>`
     case 'ready': {
       const { session, machines } = phase
-      return html`<${Services.Provider} value=${{ api, live, clock, session, machines, toast }}>
+      return html`<${Services.Provider} value=${{ api, live, contact, clock, session, machines, toast }}>
         <${Shell} path=${route.path} onLogOut=${session.csrf === null ? null : logOut}>${pageOf(route.path)}<//>
         <${Toasts} toasts=${toasts} dismiss=${dismiss} />
       <//>`

@@ -70,6 +70,13 @@ function coarse(ms: number): string {
   return `${Math.floor(ms / size)} ${unit}`
 }
 
+const hour = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' })
+
+/** The time of day: 14:03:11. */
+export function clockTime(at: number): string {
+  return hour.format(new Date(at))
+}
+
 export function exactTime(at: number): string {
   return moment.format(new Date(at))
 }

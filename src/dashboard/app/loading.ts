@@ -45,7 +45,7 @@ export function useLoaded<T>(
       setLoaded((before) =>
         'value' in next
           ? { key, value: next.value, problem: null }
-          : { key, value: before.key === key ? before.value : null, problem: next.problem },
+          : keptWith(before.key === key ? before.value : null, key, next.problem),
       )
       // What takes long is asked for less often: a slow server is not made slower.
       const pauseMs = Math.max(redrawMs, 4 * (clock.now() - begun))
@@ -59,7 +59,7 @@ export function useLoaded<T>(
       if (!isBusy) void run()
     }
     again.current = want
-    const stop = isLive ? live.listen(() => live.status !== 'paused' && want()) : () => {}
+    const stop = isLive ? live.listen(() => !live.isPaused && want()) : () => {}
     void run()
     return () => {
       isOver = true
@@ -73,6 +73,11 @@ export function useLoaded<T>(
     problem: isCurrent ? loaded.problem : null,
     reload: () => again.current(),
   }
+}
+
+/** What was loaded stays. That the server does not answer is said above the page; other problems are the page's to show. */
+function keptWith<T>(value: T | null, key: string, problem: Problem) {
+  return { key, value, problem: value !== null && problem.isNoAnswer ? null : problem }
 }
 
 /** Draws again when something has happened, without loading anything. */

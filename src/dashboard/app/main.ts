@@ -1,6 +1,7 @@
 import { systemClock } from '../../clock.ts'
 import { Api } from './api.ts'
 import { App } from './app.ts'
+import { Contact } from './contact.ts'
 import { Live } from './live.ts'
 import { interceptLinks } from './route.ts'
 import { applyTheme } from './theme.ts'
@@ -13,4 +14,7 @@ const clock = systemClock()
 applyTheme()
 interceptLinks((path) => !served.test(path))
 const root = document.getElementById('app')
-if (root) render(html`<${App} api=${new Api(clock)} live=${new Live(clock)} clock=${clock} />`, root)
+const contact = new Contact(clock)
+const api = new Api(clock, contact)
+const live = new Live({ clock, contact, probe: () => api.probe() })
+if (root) render(html`<${App} api=${api} live=${live} contact=${contact} clock=${clock} />`, root)

@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock.ts'
 import type { Api, Session } from './api.ts'
+import type { Contact } from './contact.ts'
 import type { Live } from './live.ts'
 import type { MachineShape } from './tone.ts'
 import { createContext } from './view.ts'
@@ -8,6 +9,7 @@ import { createContext } from './view.ts'
 export interface ServicesShape {
   readonly api: Api
   readonly live: Live
+  readonly contact: Contact
   readonly clock: Clock
   readonly session: Session
   readonly machines: readonly MachineShape[]

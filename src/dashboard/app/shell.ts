@@ -1,5 +1,6 @@
 import { useBeat } from './loading.ts'
 import { Icon, Wave } from './parts/icon.ts'
+import { SilenceNote } from './parts/silence-note.ts'
 import { sections } from './sections.ts'
 import { mayDo, Services } from './services.ts'
 import { changeTheme, themeNow } from './theme.ts'
@@ -38,16 +39,22 @@ export function Shell({
         } · <a href="/docs" target="_blank" rel="noopener">API</a></div>
       </div>
     </div>
-    <main id="main" tabindex="-1">${children}</main>
+    <main id="main" tabindex="-1"><${SilenceNote} />${children}</main>
   </div>`
 }
 
-const words = { live: 'Live', connecting: 'Connecting', polling: 'Every 5 s', paused: 'Paused' } as const
+const words = {
+  live: 'Live',
+  connecting: 'Connecting',
+  polling: 'Every 5 s',
+  paused: 'Paused',
+  silent: 'No answer',
+} as const
 
 function Controls(): VNode {
   const live = useBeat()
   const [theme, setTheme] = useState(themeNow)
-  const isPaused = live.status === 'paused'
+  const { isPaused } = live
   const toggle = () => {
     changeTheme(theme === 'dark' ? 'light' : 'dark')
     setTheme(themeNow())

@@ -19,12 +19,14 @@ export const frame = `
 .controls .button { flex: 1; padding: 0 8px; }
 .pulse { width: 8px; height: 8px; border-radius: 50%; background: var(--good-bar); flex: none; }
 .pulse.connecting, .pulse.polling { background: var(--warn-bar); }
+.pulse.silent { background: var(--bad-bar); }
 .pulse.paused { background: var(--ended-bar); }
 .pulse.live { animation: breathe 2.6s ease-in-out infinite; }
 @keyframes breathe { 50% { opacity: 0.4; } }
 
 main { padding: 30px 34px 64px; min-width: 0; max-width: 1320px; width: 100%; outline: none; }
 main > .stack, .stack { display: grid; gap: 22px; align-content: start; grid-template-columns: minmax(0, 1fr); }
+.silence { display: flex; flex-wrap: wrap; gap: 2px 10px; margin-bottom: 18px; padding: 12px 16px; border-radius: var(--radius); background: var(--bad-tint); color: var(--bad); border: 1px solid var(--bad-bar); font-size: 0.93rem; position: sticky; top: 10px; z-index: 20; }
 .head { display: flex; flex-wrap: wrap; align-items: flex-start; justify-content: space-between; gap: 14px 24px; }
 .head .title { display: grid; gap: 7px; min-width: 0; }
 .head .line { display: flex; flex-wrap: wrap; gap: 7px 14px; align-items: center; font-size: 0.9rem; color: var(--soft); }

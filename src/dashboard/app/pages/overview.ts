@@ -50,11 +50,11 @@ async function load(api: Api): Promise<Loaded> {
 }
 
 export function Overview(): VNode {
-  const { api } = useContext(Services)
+  const { api, contact } = useContext(Services)
   const { value, problem } = useLoaded('overview', () => load(api))
   return html`<div class="stack">
     <div class="head"><div class="title"><h1>Overview</h1></div></div>
-    ${problem && !value ? html`<${ProblemNote} problem=${problem} />` : null}
+    ${problem ? html`<${ProblemNote} problem=${problem} />` : null}
     ${value ? html`<${Figures} ...${value} />` : html`<div class="tiles">${[1, 2, 3, 4].map((key) => html`<div key=${key} class="tile"><span class="label">…</span><span class="figure">–</span></div>`)}</div>`}
     <div class="columns wide-left">
       <div class="stack">
@@ -62,7 +62,7 @@ export function Overview(): VNode {
         ${value ? html`<${Latest} latest=${value.latest} />` : html`<div class="skeleton"></div>`}
       </div>
       <div class="stack">
-        ${value ? html`<${Attention} ...${value} />` : html`<div class="skeleton"></div>`}
+        ${value ? html`<${Attention} ...${value} isStale=${problem !== null || contact.isSilent} />` : html`<div class="skeleton"></div>`}
         ${value ? html`<${Machines} totals=${value.totals} />` : null}
       </div>
     </div>
@@ -71,9 +71,7 @@ export function Overview(): VNode {
 
 function Throughput(): VNode {
   const live = useBeat()
-  const { moves } = live.series(10)
-  const rate = moves.reduce((all, one) => all + one, 0) / moves.length
-  return html`<${Card} title="Throughput" aside=${html`<b>${rateText(rate)}</b> moves, last 10 seconds`}><${ThroughputPlot} /><//>`
+  return html`<${Card} title="Throughput" aside=${html`<b>${rateText(live.movesPerSecond(10))}</b> moves, last 10 seconds`}><${ThroughputPlot} /><//>`
 }
 
 function Figures({ totals, holds, workers }: Loaded): VNode {
@@ -134,7 +132,7 @@ function troubles(totals: readonly Lane[], machines: readonly MachineShape[]) {
 }
 
 /** What a person should look at, the worst first. Each row leads to what it speaks of. */
-function Attention({ totals, holds, workers, oldest }: Loaded): VNode {
+function Attention({ totals, holds, workers, oldest, isStale }: Loaded & { readonly isStale: boolean }): VNode {
   const { machines, live } = useContext(Services)
   const rows: View[] = []
   if (workers.length === 0) {
@@ -160,7 +158,7 @@ function Attention({ totals, holds, workers, oldest }: Loaded): VNode {
       html`<li key=${row.id}><div class="text"><a class="what" href=${`/entities/${row.id}`}>${nameOf(row)}</a><span class="why">${why?.sentence ?? ''}</span></div><span class="faint nowrap">${durationText(Math.max(0, live.now - row.createdAt))}</span></li>`,
     )
   }
-  return html`<${Card} title="Needs attention" flush>${rows.length > 0 ? html`<ul class="rows">${rows}</ul>` : html`<p class="empty">Nothing. All is well.</p>`}<//>`
+  return html`<${Card} title="Needs attention" flush>${rows.length > 0 ? html`<ul class="rows">${rows}</ul>` : html`<p class="empty">${isStale ? 'Not known: the figures are out of date.' : 'Nothing. All is well.'}</p>`}<//>`
 }
 
 function Latest({ latest }: Pick<Loaded, 'latest'>): VNode {

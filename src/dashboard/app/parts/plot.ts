@@ -51,10 +51,10 @@ export function ThroughputPlot(): VNode {
     }
   }, [live])
   useEffect(() => {
-    if (live.status !== 'paused') plot.current?.setData(dataOf(live))
+    if (!live.isPaused) plot.current?.setData(dataOf(live))
   })
   const { moves, births } = live.series(60)
-  const sum = (list: readonly number[]) => list.reduce((all, one) => all + one, 0)
+  const sum = (list: readonly (number | null)[]) => list.reduce<number>((all, one) => all + (one ?? 0), 0)
   return html`<div class="plot" ref=${place} role="img"
     aria-label=${`In the last minute: ${sum(moves)} moves, ${sum(births)} entities created.`}></div>`
 }
@@ -74,7 +74,7 @@ function lengthOf({ knownSeconds }: Live): number {
   return Math.max(lengthSecondsMin, Math.min(lengthSecondsMax, knownSeconds))
 }
 
-function dataOf(live: Live): [number[], number[]] {
+function dataOf(live: Live): [number[], (number | null)[]] {
   // Only moves: a file that is split makes a million entities at once, and all else would lie flat beside it.
   const { at, moves } = live.series(lengthOf(live))
   return [[...at], [...moves]]
