@@ -7,7 +7,11 @@ export const item = defineMachine({
   initial: ['waiting'],
   settled: ['completed', 'failed'],
   final: ['completed', 'failed'],
-  states: { waiting: 'To be done.', completed: 'Done.', failed: 'Not done.' },
+  states: {
+    waiting: 'To be done.',
+    completed: { purpose: 'Done.', outcome: 'success' },
+    failed: { purpose: 'Not done.', outcome: 'failure' },
+  },
   transitions: {
     complete: { from: 'waiting', to: 'completed', on: 'done', processor: 'nothing' },
     fail: { from: 'waiting', to: 'failed', on: 'fail' },
@@ -25,8 +29,8 @@ export const batch = defineMachine({
   states: {
     extracting: 'Children are being made.',
     processing: 'Children are at work.',
-    completed: 'All settled.',
-    failed: 'Not done.',
+    completed: { purpose: 'All settled.', outcome: 'success' },
+    failed: { purpose: 'Not done.', outcome: 'failure' },
   },
   transitions: {
     extract: { from: 'extracting', to: 'processing', on: 'done', processor: 'extract' },

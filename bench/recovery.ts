@@ -13,7 +13,11 @@ const long = defineMachine({
   initial: ['waiting'],
   settled: ['completed', 'failed'],
   final: ['completed', 'failed'],
-  states: { waiting: 'To be done.', completed: 'Done.', failed: 'Not done.' },
+  states: {
+    waiting: 'To be done.',
+    completed: { purpose: 'Done.', outcome: 'success' },
+    failed: { purpose: 'Not done.', outcome: 'failure' },
+  },
   transitions: {
     complete: { from: 'waiting', to: 'completed', on: 'done', processor: 'work' },
     fail: { from: 'waiting', to: 'failed', on: 'fail' },

@@ -6,7 +6,11 @@ const greeting = defineMachine({
   initial: ['ready'],
   settled: ['sent', 'failed'],
   final: ['sent', 'failed'],
-  states: { ready: 'Waits for a worker.', sent: 'Delivered.', failed: 'Gave up.' },
+  states: {
+    ready: 'Waits for a worker.',
+    sent: { purpose: 'Delivered.', outcome: 'success' },
+    failed: { purpose: 'Gave up.', outcome: 'failure' },
+  },
   transitions: {
     send: { from: 'ready', to: 'sent', on: 'done', processor: 'greet' },
     fail: { from: 'ready', to: 'failed', on: 'fail' },

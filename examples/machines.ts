@@ -12,9 +12,9 @@ export const delivery = defineMachine({
   states: {
     packing: 'Parcels are being packed.',
     on_the_road: 'Parcels are on their way.',
-    delivered: 'All arrived.',
-    partly_delivered: 'Some did not arrive.',
-    failed: 'Nothing was packed.',
+    delivered: { purpose: 'All arrived.', outcome: 'success' },
+    partly_delivered: { purpose: 'Some did not arrive.', outcome: 'attention' },
+    failed: { purpose: 'Nothing was packed.', outcome: 'failure' },
   },
   transitions: {
     pack: { from: 'packing', to: 'on_the_road', on: 'done', processor: 'pack' },
@@ -32,7 +32,11 @@ export const parcel = defineMachine({
   settled: ['arrived', 'lost'],
   final: ['arrived'],
   data: z.object({ number: z.number(), address: z.string().nullable() }),
-  states: { packed: 'Waits for a driver.', arrived: 'Handed over.', lost: 'Could not be delivered.' },
+  states: {
+    packed: 'Waits for a driver.',
+    arrived: { purpose: 'Handed over.', outcome: 'success' },
+    lost: { purpose: 'Could not be delivered.', outcome: 'failure' },
+  },
   transitions: {
     drive: { from: 'packed', to: 'arrived', on: 'done', processor: 'drive' },
     lose: { from: 'packed', to: 'lost', on: 'fail' },

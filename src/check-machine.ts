@@ -28,7 +28,7 @@ export function assertMachine(machine: Machine, limits: Pick<Limits, 'nameMax'> 
   throw new SluiceError('invalid', lines, { machine: machine.name, version: machine.version, faults })
 }
 
-const wordChecks: readonly Check[] = [names, version, labels, retention, policies, purposes]
+const wordChecks: readonly Check[] = [names, version, labels, retention, outcomes, policies, purposes]
 const stateChecks: readonly Check[] = [beginningsAndEnds, knownStates, knownCauses, duplicates]
 
 // ---- Words and numbers ----
@@ -88,6 +88,15 @@ function* retention(machine: Machine): Iterable<MachineFault> {
       const rule = 'expected only on settled states, since nothing open is ever purged; remove it'
       yield fault(machine, 'bad_retention', `state ${state} has retentionMs, ${rule}`, { state })
     }
+  }
+}
+
+/** An open entity has neither succeeded nor failed yet. */
+function* outcomes(machine: Machine): Iterable<MachineFault> {
+  for (const [state, { outcome }] of Object.entries(machine.states)) {
+    if (machine.settled.includes(state) || (outcome !== 'success' && outcome !== 'failure')) continue
+    const rule = `expected success and failure only on settled states; say attention or neutral`
+    yield fault(machine, 'bad_outcome', `state ${state} has outcome ${outcome}, ${rule}`, { state })
   }
 }
 

@@ -30,6 +30,10 @@ test('what is malformed or misspelt is one clear error that names it', () => {
       /transition go has no processr/,
     ],
     [{ ...sound, transitions: { go: { from: 'a', on: 'done' } } }, /transition go has no to/],
+    [
+      { ...sound, states: { ...sound.states, b: { purpose: 'b', outcome: 'fine' } } },
+      /the outcome of state b is "fine" \(there is: success, failure, attention, neutral\)/,
+    ],
     [{ ...sound, states: { ...sound.states, a: { pupose: 'x' } } }, /state a has no pupose/],
   ] as const) {
     assert.throws(

@@ -1,5 +1,6 @@
 import { SluiceError } from './errors.ts'
 import { defaultPolicy } from './policy.ts'
+import { stateOutcomes } from './state-outcome.ts'
 
 /**
  * The shape of a declaration, before anything is read from it. The compiler sees to it in TypeScript; this is for plain
@@ -14,7 +15,10 @@ export function checkDeclaration(declaration: unknown): void {
       if (!Array.isArray(machine[list])) faults.push(`${list} must be a list of states`)
     }
     for (const [name, state] of entriesOf(machine.states, 'states', faults)) {
-      if (typeof state !== 'string') keysOf(state, `state ${name}`, stateKeys, faults)
+      if (typeof state === 'string') continue
+      const outcome = keysOf(state, `state ${name}`, stateKeys, faults)?.outcome
+      if (outcome === undefined || stateOutcomes.some((known) => known === outcome)) continue
+      faults.push(`the outcome of state ${name} is ${JSON.stringify(outcome)} (there is: ${stateOutcomes.join(', ')})`)
     }
     for (const [name, transition] of entriesOf(machine.transitions, 'transitions', faults)) {
       const edge = keysOf(transition, `transition ${name}`, transitionKeys, faults)
@@ -37,7 +41,7 @@ const machineKeys = [
   ...['name', 'version', 'initial', 'settled', 'final', 'states', 'transitions'],
   ...['data', 'labels', 'policies', 'purposes', 'parent', 'watches', 'respawn'],
 ]
-const stateKeys = ['purpose', 'title', 'retentionMs', 'holdable']
+const stateKeys = ['purpose', 'title', 'retentionMs', 'holdable', 'outcome']
 const transitionKeys = [
   ...['from', 'to', 'on', 'processor', 'when', 'ensure', 'assign', 'inline', 'action', 'afterMs'],
   ...['children', 'role', 'warning', 'purpose'],

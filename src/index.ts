@@ -46,11 +46,13 @@ export {
   type StateDeclaration,
 } from './machine.ts'
 export type { MachineFault, MachineFaultCode } from './machine-fault.ts'
+export { type MachineWarning, type MachineWarningCode, machineWarnings } from './machine-warning.ts'
 export { toMermaid } from './mermaid.ts'
 export { done, fail, type Outcome, poll, retry, type Sums } from './outcome.ts'
 export type { Decision } from './path.ts'
 export { type Backoff, defaultPolicy, type Policy } from './policy.ts'
 export type { Pool, PoolShare, Take } from './pool.ts'
+export { outcomeOf, type StateOutcome, stateOutcomes } from './state-outcome.ts'
 export type * from './store.ts'
 export { type Cause, causes, type Edge, type Hop, type TransitionDeclaration } from './transition.ts'
 

@@ -74,6 +74,10 @@ const broken: Readonly<Record<MachineFaultCode, readonly Machine[]>> = {
     parcelWith({ states: { ready: { purpose: 'Packed.', retentionMs: 1 } } }),
     parcelWith({ states: { sent: { purpose: 'Sent.', retentionMs: -1 } } }),
   ],
+  bad_outcome: [
+    parcelWith({ states: { ready: { purpose: 'Packed.', outcome: 'success' } } }),
+    parcelWith({ states: { ready: { purpose: 'Packed.', outcome: 'failure' } } }),
+  ],
   bad_policy: [
     policy({ attemptsMax: 0 }),
     policy({ timeoutMs: 0 }),

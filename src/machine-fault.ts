@@ -6,6 +6,7 @@ export const machineFaultCodes = [
   'bad_version',
   'bad_labels',
   'bad_retention',
+  'bad_outcome',
   'bad_policy',
   'unknown_processor',
   'unknown_purpose',

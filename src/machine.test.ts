@@ -32,7 +32,7 @@ const chunk = defineMachine({
     in_progress: 'Its step runs.',
     error: 'Failed, and will be tried again.',
     failed: 'Failed for good.',
-    completed: { purpose: 'Done.', retentionMs: 1_000, holdable: false },
+    completed: { purpose: 'Done.', retentionMs: 1_000, holdable: false, outcome: 'success' },
   },
   transitions: {
     open_gate: { from: 'gate_waiting', to: 'ready', on: 'gate' },
@@ -93,12 +93,17 @@ test('what a declaration leaves out has its default', () => {
     role: 'operator',
     purpose: '',
   })
-  assert.deepEqual(chunk.states.ready, { title: 'ready', purpose: 'May be queued.', retentionMs: null, holdable: true })
+  assert.deepEqual(chunk.states.ready, {
+    ...{ title: 'ready', purpose: 'May be queued.', retentionMs: null, holdable: true },
+    ...{ outcome: 'neutral', outcomeDeclared: false },
+  })
   assert.deepEqual(chunk.states.completed, {
     title: 'completed',
     purpose: 'Done.',
     retentionMs: 1_000,
     holdable: false,
+    outcome: 'success',
+    outcomeDeclared: true,
   })
   assert.equal(chunk.states.gate_waiting?.title, 'GATE_WAITING')
   assert.deepEqual([upload.parent, upload.watches, upload.respawn, chunk.schema], [null, [], null, null])
@@ -233,7 +238,9 @@ test('words, limits and the order on the page do not change the digest', () => {
     loosely(edges),
     loosely({ ...edges, stop: { ...edges.stop!, purpose: 'Stops it.', warning: 'Really?', role: 'admin' } }),
     loosely({ ...edges, wait: { ...edges.wait!, afterMs: 9 } }),
-    loosely(edges, { states: { end: { purpose: 'Over.', title: 'END', retentionMs: 5 }, c: 'c', b: 'b', a: 'a' } }),
+    loosely(edges, {
+      states: { end: { purpose: 'Over.', title: 'END', retentionMs: 5, outcome: 'failure' }, c: 'c', b: 'b', a: 'a' },
+    }),
     loosely(edges, { policies: { p: { attemptsMax: 9 } } }),
     loosely({ ...others, one, two }),
   ]

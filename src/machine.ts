@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { checkDeclaration } from './declaration.ts'
 import { SluiceError } from './errors.ts'
 import { defaultPolicy, type Policy } from './policy.ts'
+import type { StateOutcome } from './state-outcome.ts'
 import type { Cause, Edge, Hop, TransitionDeclaration } from './transition.ts'
 import { causes, hopOf, processorsOf } from './transition.ts'
 
@@ -16,6 +17,8 @@ export type StateDeclaration =
       readonly retentionMs?: number
       /** Whether a hold over a label stops entities in this state. Default true. */
       readonly holdable?: boolean
+      /** How an entity in this state is doing. Default `neutral`. Open states may say `attention`. */
+      readonly outcome?: StateOutcome
     }
 
 export interface State {
@@ -23,6 +26,9 @@ export interface State {
   readonly purpose: string
   readonly retentionMs: number | null
   readonly holdable: boolean
+  readonly outcome: StateOutcome
+  /** False: the declaration says nothing, and `outcome` is the default. */
+  readonly outcomeDeclared: boolean
 }
 
 /** What checks data: a Zod schema, or anything else that answers as one does. */
@@ -193,6 +199,8 @@ function stateOf(name: string, declared: StateDeclaration): State {
     purpose: state.purpose,
     retentionMs: state.retentionMs ?? null,
     holdable: state.holdable ?? true,
+    outcome: state.outcome ?? 'neutral',
+    outcomeDeclared: state.outcome !== undefined,
   }
 }
 

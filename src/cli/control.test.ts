@@ -14,7 +14,7 @@ const crate = defineMachine({
   name: 'crate', version: 1, initial: ['packing'], settled: ['closed', 'broken', 'burnt'], final: ['closed', 'burnt'],
   labels: ['collection'],
   data: z.object({ bottles: z.number().int(), collection: z.string().optional(), note: z.string().optional() }),
-  states: { packing: 'Bottles go in.', waiting: 'For all of them.', closed: 'Shut.', broken: 'Glass everywhere.', burnt: 'Ashes.' },
+  states: { packing: 'Bottles go in.', waiting: 'For all of them.', closed: { purpose: 'Shut.', outcome: 'success' }, broken: { purpose: 'Glass everywhere.', outcome: 'failure' }, burnt: { purpose: 'Ashes.', outcome: 'neutral' } },
   transitions: {
     pack: { from: 'packing', to: 'waiting', on: 'done', processor: 'pack' },
     smash: { from: 'packing', to: 'broken', on: 'fail' },
@@ -27,7 +27,7 @@ const crate = defineMachine({
 const bottle = defineMachine({
   name: 'bottle', version: 1, parent: 'crate', initial: ['empty'], settled: ['filled', 'leaking'], final: ['filled', 'leaking'],
   data: z.object({ number: z.number() }),
-  states: { empty: 'Thirsty.', filled: 'Heavy.', leaking: 'Wet.' },
+  states: { empty: 'Thirsty.', filled: { purpose: 'Heavy.', outcome: 'success' }, leaking: { purpose: 'Wet.', outcome: 'failure' } },
   transitions: { fill: { from: 'empty', to: 'filled', on: 'done', processor: 'fill' }, leak: { from: 'empty', to: 'leaking', on: 'fail' } },
 })
 export default [

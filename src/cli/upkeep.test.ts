@@ -4,6 +4,7 @@ import { chmodSync, openSync, readdirSync, readFileSync, writeSync } from 'node:
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { newFolder, removeFolders, resultIn, sluice, written } from './command-process.ts'
+import { jobFolder } from './job/job-folder.ts'
 
 after(removeFolders)
 
@@ -24,6 +25,27 @@ describe('doctor', () => {
     const { well, findings } = resultIn(await sluice(cwd, 'doctor', '--full', '--json')) as unknown as Findings
     assert.ok(well, JSON.stringify(findings))
     assert.match(findings.find(({ what }) => what === 'store')?.sentence ?? '', /every page read/)
+  })
+
+  test('machines are checked on request: a settled state without outcome is a note, an unsound machine is trouble', async () => {
+    const cwd = jobFolder()
+    const machine = (name: string, more: string) => `implement(defineMachine({
+      name: '${name}', version: 1, initial: ['a'], settled: ['b'], final: ['b'], states: { a: 'A.', b: 'B.' },
+      transitions: { go: { from: 'a', to: 'b', on: 'action' }, ${more} } }))`
+    const module = (...machines: readonly string[]) =>
+      `import { defineMachine, implement } from 'sluice'\nexport default [${machines.join(',')}]\n`
+    written(cwd, 'sound.ts', module(machine('silent', '')))
+    written(cwd, 'unsound.ts', module(machine('endless', "turn: { from: 'b', to: 'a', on: 'time' }")))
+    const asked = async (file: string) => {
+      const ended = await sluice(cwd, 'doctor', '--machines', file, '--json')
+      const { findings } = resultIn(ended) as unknown as Findings
+      return { status: ended.status, found: findings.filter(({ what }) => what === 'machines') }
+    }
+    const sound = await asked('sound.ts')
+    assert.equal(sound.status, 0)
+    assert.equal(sound.found[0]?.verdict, 'note')
+    assert.match(sound.found[0]?.sentence ?? '', /^In machine silent, no outcome is declared for b/)
+    assert.equal((await asked('unsound.ts')).status, 1)
   })
 
   test('a damaged store and tokens that others can read are told', async () => {

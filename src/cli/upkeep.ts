@@ -1,7 +1,7 @@
 import { Argument, Command } from 'commander'
 import type { Doing } from './command.ts'
 import type { Host } from './host.ts'
-import { oneOf, wholeNumber } from './option.ts'
+import { eachOf, oneOf, wholeNumber } from './option.ts'
 import type { Shell } from './upkeep/completion.ts'
 
 /** What looks after this installation: `migrate`, `doctor`, `bench` and `completion`. */
@@ -28,6 +28,7 @@ export function upkeepCommands(doing: Doing, program: Command): readonly Command
       )
       .option(...folder)
       .option(...store)
+      .option('--machines <module>', 'a module of your machines, to be checked; may be given again', eachOf)
       .option('--full', 'read every page of the store; takes its time on a big one')
       .option(...json)
       .addHelpText('after', '\nExit status\n  0 all is well · 1 something is not\n')

@@ -24,7 +24,13 @@ const box = defineMachine({
   final: ['burnt'],
   labels: ['collection'],
   data: z.object({ balls: z.number().int().min(0).max(1_000), collection: z.string().optional() }),
-  states: { filling: 'Balls go in.', closing: 'Waits for them.', full: 'All in.', broken: 'No.', burnt: 'Gone.' },
+  states: {
+    filling: 'Balls go in.',
+    closing: 'Waits for them.',
+    full: { purpose: 'All in.', outcome: 'success' },
+    broken: { purpose: 'No.', outcome: 'failure' },
+    burnt: { purpose: 'Gone.', outcome: 'neutral' },
+  },
   transitions: {
     fill: { from: 'filling', to: 'closing', on: 'done', processor: 'fill' },
     tear: { from: 'filling', to: 'broken', on: 'fail' },
@@ -41,7 +47,11 @@ const ball = defineMachine({
   settled: ['in', 'lost'],
   final: ['in', 'lost'],
   data: z.object({ number: z.number() }),
-  states: { loose: 'Rolls.', in: 'Is in.', lost: 'Rolled away.' },
+  states: {
+    loose: 'Rolls.',
+    in: { purpose: 'Is in.', outcome: 'success' },
+    lost: { purpose: 'Rolled away.', outcome: 'failure' },
+  },
   transitions: {
     put: { from: 'loose', to: 'in', on: 'done', processor: 'put' },
     lose: { from: 'loose', to: 'lost', on: 'fail' },

@@ -13,8 +13,8 @@ const machine = defineMachine({
   states: {
     written: 'On paper.',
     sent: { title: 'On its way', purpose: 'In the bag.' },
-    delivered: 'Read.',
-    lost: 'Gone.',
+    delivered: { purpose: 'Read.', outcome: 'success' },
+    lost: { purpose: 'Gone.', outcome: 'failure' },
   },
   transitions: {
     send: { from: 'written', to: 'sent', on: 'done', processor: 'carry' },

@@ -25,7 +25,13 @@ const loaf = defineMachine({
   initial: ['dough'],
   settled: ['sold', 'failed'],
   final: ['failed'],
-  states: { dough: 'd', rested: 'r', formed: 'f', sold: 's', failed: 'x' },
+  states: {
+    dough: 'd',
+    rested: 'r',
+    formed: 'f',
+    sold: { purpose: 's', outcome: 'success' },
+    failed: { purpose: 'x', outcome: 'failure' },
+  },
   transitions: {
     knead: { from: 'dough', to: 'rested', on: 'done', processor: 'knead', ensure: 'isSmooth', assign: 'noteKneaded' },
     form: { from: 'rested', to: 'formed', on: 'done', inline: true, ensure: 'isRisen', assign: 'noteFormed' },
@@ -44,7 +50,7 @@ const crumb = defineMachine({
   initial: ['fresh'],
   settled: ['fresh'],
   final: [],
-  states: { fresh: 'f' },
+  states: { fresh: { purpose: 'f', outcome: 'success' } },
   transitions: {},
 })
 

@@ -4,6 +4,7 @@ import type { Control } from '../control.ts'
 import { SluiceError } from '../errors.ts'
 import type { Implementation } from '../implementation.ts'
 import { type Limits, limitsOf } from '../limits.ts'
+import { machineWarnings } from '../machine-warning.ts'
 import type { Signal, Store } from '../store.ts'
 import { Completer } from './completer.ts'
 import { LocalControl } from './local-control.ts'
@@ -72,6 +73,7 @@ export class Engine {
   async start(): Promise<void> {
     if (this.#state !== 'new') return
     this.#state = 'started'
+    this.#warn()
     try {
       await this.prepare()
       if (this.#isStopped()) return
@@ -94,6 +96,14 @@ export class Engine {
     await this.#worker.stop()
     this.#unlisten()
     this.#services.completer.end()
+  }
+
+  #warn(): void {
+    for (const { name, version, ...machine } of this.#services.registry.machines) {
+      for (const { message, ...warning } of machineWarnings({ name, version, ...machine })) {
+        this.#services.log.warn({ machine: name, version, ...warning }, message)
+      }
+    }
   }
 
   #isStopped(): boolean {

@@ -31,7 +31,13 @@ function cardMachine(changes: Partial<Policy> = {}) {
     initial: ['ready'],
     settled: ['done', 'failed', 'cancelled'],
     final: ['done', 'failed', 'cancelled'],
-    states: { ready: 'r', weighed: 'w', done: 'd', failed: 'f', cancelled: 'c' },
+    states: {
+      ready: 'r',
+      weighed: 'w',
+      done: { purpose: 'd', outcome: 'success' },
+      failed: { purpose: 'f', outcome: 'failure' },
+      cancelled: { purpose: 'c', outcome: 'neutral' },
+    },
     transitions: {
       lift: { from: 'ready', to: 'done', on: 'done', processor: 'weigh', when: 'isHeavy' },
       weigh: { from: 'ready', to: 'weighed', on: 'done', processor: 'weigh' },
@@ -55,7 +61,7 @@ const leaf = defineMachine({
   initial: ['green'],
   settled: ['green'],
   final: [],
-  states: { green: 'g' },
+  states: { green: { purpose: 'g', outcome: 'success' } },
   transitions: {},
 })
 

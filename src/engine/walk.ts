@@ -48,9 +48,9 @@ export const walkMachine = defineMachine({
   final: ['completed', 'failed', 'cancelled'],
   states: {
     running: 'Asks one entity after another to do what was confirmed.',
-    completed: 'Everybody was asked; the result says how they took it.',
-    failed: 'It could not go on; the result says how far it got.',
-    cancelled: 'A person ended it; the result says how far it got.',
+    completed: { purpose: 'Everybody was asked; the result says how they took it.', outcome: 'success' },
+    failed: { purpose: 'It could not go on; the result says how far it got.', outcome: 'failure' },
+    cancelled: { purpose: 'A person ended it; the result says how far it got.', outcome: 'neutral' },
   },
   transitions: {
     complete: { from: 'running', to: 'completed', on: 'done', processor: 'walk' },

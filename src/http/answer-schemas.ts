@@ -5,6 +5,7 @@ import type { Hold, HoldScope } from '../hold.ts'
 import type { Lane } from '../lane.ts'
 import type { Worker } from '../lease.ts'
 import type { Machine } from '../machine.ts'
+import { stateOutcomes } from '../state-outcome.ts'
 import type { Drift } from '../store.ts'
 import { type Role, roles, type Token } from './access.ts'
 import { problemTypes } from './problem.ts'
@@ -221,7 +222,14 @@ export const machineAnswer = z.object({
   final: z.array(text),
   states: z.record(
     z.string(),
-    z.object({ title: text, purpose: text, retentionMs: z.number().nullable(), holdable: z.boolean() }),
+    z.object({
+      title: text,
+      purpose: text,
+      retentionMs: z.number().nullable(),
+      holdable: z.boolean(),
+      outcome: z.enum(stateOutcomes).describe('What the state says about its entity; neutral if none is declared.'),
+      outcomeDeclared: z.boolean(),
+    }),
   ),
   edges: z.array(
     z.looseObject({

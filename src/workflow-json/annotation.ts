@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { SluiceError } from '../errors.ts'
+import { type StateOutcome, stateOutcomes } from '../state-outcome.ts'
 import { type Cause, causes } from '../transition.ts'
 import { type Annotations, documentLimits } from './document.ts'
 import { type JsonPlace, placeText, valueAt, valueText } from './plain-json.ts'
@@ -40,6 +41,7 @@ const machineAnnotation = z.strictObject({
 const stateAnnotation = z.strictObject({
   retentionMs: z.number().optional(),
   holdable: z.boolean().optional(),
+  outcome: z.enum(stateOutcomes).optional(),
 })
 
 const edgeAnnotation = z.strictObject({
@@ -100,6 +102,12 @@ export function limited(annotations: Annotations, place: JsonPlace): Annotations
 
 export function annotationBytes(annotations: Annotations): number {
   return Buffer.byteLength(JSON.stringify(annotations))
+}
+
+/** Also a document that Sluice did not write may say how an entity in a state is doing. */
+export function outcomeIn(annotations: Annotations | null | undefined): StateOutcome | undefined {
+  const noted = annotations?.sluice as { readonly outcome?: unknown } | null | undefined
+  return stateOutcomes.find((outcome) => outcome === noted?.outcome)
 }
 
 /** Annotations may hold anything: only a text is a title or a purpose. */

@@ -15,8 +15,8 @@ const batch = defineMachine({
     uploaded: { purpose: 'File stored.', title: 'UPLOADED' },
     polled: 'Asked again later.',
     running: 'Items run.',
-    completed: { purpose: 'Done.', retentionMs: 1_000, holdable: false },
-    failed: 'Needs attention.',
+    completed: { purpose: 'Done.', retentionMs: 1_000, holdable: false, outcome: 'success' },
+    failed: { purpose: 'Needs attention.', outcome: 'failure' },
   },
   transitions: {
     validate: {
@@ -71,7 +71,11 @@ test('a machine as a workflow', () => {
   assert.deepEqual(workflow.states.uploaded?.annotations, { displayName: 'UPLOADED', description: 'File stored.' })
   assert.deepEqual(workflow.states.completed, {
     transitions: [],
-    annotations: { displayName: 'completed', description: 'Done.', sluice: { retentionMs: 1_000, holdable: false } },
+    annotations: {
+      displayName: 'completed',
+      description: 'Done.',
+      sluice: { retentionMs: 1_000, holdable: false, outcome: 'success' },
+    },
   })
   const config = { attachEntity: true, calculationNodesTags: 'sluice' }
   const asked = (name: string) => ({ type: 'function', function: { name, config } })

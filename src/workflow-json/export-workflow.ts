@@ -105,6 +105,7 @@ class MachineExport {
     const sluice = defined({
       retentionMs: state.retentionMs ?? undefined,
       holdable: state.holdable ? undefined : false,
+      outcome: state.outcomeDeclared ? state.outcome : undefined,
     })
     const leaving = this.#machine.edges.flatMap((edge, position) => (edge.from === name ? [{ edge, position }] : []))
     return {

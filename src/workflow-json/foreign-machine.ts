@@ -1,7 +1,7 @@
 import { SluiceError } from '../errors.ts'
 import { defineMachine, type Machine, type StateDeclaration } from '../machine.ts'
 import { defaultPolicy, type Policy } from '../policy.ts'
-import { defined, textOf } from './annotation.ts'
+import { defined, outcomeIn, textOf } from './annotation.ts'
 import { transitionsOf, type Workflow, type WorkflowProcessor, type WorkflowTransition } from './document.ts'
 import { type EdgeDraft, transitionsFrom } from './edge-draft.ts'
 import {
@@ -125,7 +125,9 @@ export class ForeignMachine {
 
   #state({ name, state, forestalled }: ForeignState): void {
     const title = textOf(state.annotations?.displayName) ?? name
-    this.#states.set(this.#stateNames.of(name), { title, purpose: textOf(state.annotations?.description) ?? '' })
+    const purpose = textOf(state.annotations?.description) ?? ''
+    const declared = defined({ title, purpose, outcome: outcomeIn(state.annotations) })
+    this.#states.set(this.#stateNames.of(name), declared as StateDeclaration)
     for (const transition of forestalled) {
       const said = 'it is never taken, since another one always comes first; it is left out of the machine'
       this.#warn('transition-left-out', 'warning', said, name, transition)
@@ -271,7 +273,8 @@ export class ForeignMachine {
     }
     const added = this.#stateNames.fresh('failed')
     this.#failure = added
-    this.#states.set(added, `${addedText} the work failed for good, or was given up.`)
+    const purpose = `${addedText} the work failed for good, or was given up.`
+    this.#states.set(added, { purpose, outcome: 'failure' })
     this.#settled.add(added)
     this.#warn('state-added', 'info', `the state ${added} is added for work that fails for good`)
     return added

@@ -2,6 +2,7 @@ import { checkMachine } from '../check-machine.ts'
 import { SluiceError } from '../errors.ts'
 import { type Assign, type Criterion, type Implementation, implement, type Processor } from '../implementation.ts'
 import type { Machine } from '../machine.ts'
+import { machineWarnings } from '../machine-warning.ts'
 import { processorsOf } from '../transition.ts'
 import { readMachineAnnotation } from './annotation.ts'
 import type { Workflow, WorkflowImport } from './document.ts'
@@ -118,7 +119,12 @@ function importOne(workflow: Workflow, place: JsonPlace, name: string, options: 
         message,
       }
     })
-    const all = [...warnings, ...unsupported, ...faultsOf(machine, workflow, place)]
+    const all = [
+      ...warnings,
+      ...unsupported,
+      ...undeclared(machine, workflow, place),
+      ...faultsOf(machine, workflow, place),
+    ]
     return { machine, workflow, criteria, assigns: {}, warnings: all }
   }
   const settled =
@@ -154,6 +160,13 @@ function selection(workflow: Workflow, place: JsonPlace): readonly LintWarning[]
   const message = `Workflow ${workflow.name}: its criterion, which chooses it for an entity, is not judged; whoever submits names the machine.`
   const path = placeText([...place, 'criterion'])
   return [{ code: 'workflow-criterion-not-judged', severity: 'warning', path, workflow: workflow.name, message }]
+}
+
+function undeclared(machine: Machine, workflow: Workflow, place: JsonPlace): readonly LintWarning[] {
+  const where = { path: placeText(place), workflow: workflow.name }
+  return machineWarnings(machine).map(({ message }) => ({
+    ...{ code: 'undeclared-outcome', severity: 'warning', ...where, message },
+  }))
 }
 
 /** What would keep the engine from starting this machine. */

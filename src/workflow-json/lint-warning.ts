@@ -44,6 +44,7 @@ export type LintCode =
   | 'state-added'
   | 'transition-added'
   | 'criterion-to-bind'
+  | 'undeclared-outcome'
   | 'machine-fault'
 
 export interface LintWarning {

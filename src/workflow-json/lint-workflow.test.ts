@@ -47,6 +47,21 @@ const rules: readonly (readonly [code: string, bad: unknown, at: readonly string
     document({ a: {} }),
   ],
   [
+    'undeclared-outcome',
+    document({ a: { transitions: [to('b')] }, b: {} }),
+    ['info states'],
+    document({ a: { transitions: [to('b')] }, b: { annotations: { sluice: { outcome: 'failure' } } } }),
+  ],
+  [
+    'undeclared-outcome',
+    document(
+      { a: { transitions: [to('b')] }, b: {} },
+      { annotations: { sluice: { format: 1, version: 1, initial: ['a'], settled: ['b'], final: ['b'] } } },
+    ),
+    ['warning states'],
+    document({ a: {} }),
+  ],
+  [
     'all-transitions-manual',
     document({ a: { transitions: [to('b', { manual: true })] }, b: {} }),
     ['warning states.a'],

@@ -1,4 +1,4 @@
-import { annotationBytes } from './annotation.ts'
+import { annotationBytes, outcomeIn } from './annotation.ts'
 import { functionsOf } from './condition.ts'
 import {
   type Annotations,
@@ -89,6 +89,24 @@ class WorkflowLint {
       })
     }
     this.#cycles()
+    this.#outcomes()
+  }
+
+  /** Where Sluice wrote the document it is a slip; platforms do not know outcomes. */
+  #outcomes(): void {
+    const { annotations, states, initialState } = this.#workflow
+    const own = annotations?.sluice as { readonly settled?: unknown } | undefined
+    const isSettled = (name: string, state: WorkflowState): boolean =>
+      Array.isArray(own?.settled)
+        ? own.settled.includes(name)
+        : transitionsOf(state).length === 0 && name !== initialState
+    const silent = Object.entries(states)
+      .filter(([name, state]) => isSettled(name, state) && outcomeIn(state.annotations) === undefined)
+      .map(([name]) => name)
+    if (silent.length === 0) return
+    const said = `no outcome is declared for ${silent.join(', ')}, so each counts as neutral, neither done nor failed`
+    const remedy = `say "sluice": { "outcome": "success" } (or failure, attention, neutral) in the state's annotations`
+    this.#note('undeclared-outcome', own === undefined ? 'info' : 'warning', ['states'], `${said}; ${remedy}`)
   }
 
   /** Platforms refuse them at import, unless they are told that they are meant. */

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { checkMachine } from '../check-machine.ts'
 import { defineMachine, type Machine } from '../machine.ts'
 import type { Policy } from '../policy.ts'
+import { stateOutcomes } from '../state-outcome.ts'
 import { causes, type TransitionDeclaration } from '../transition.ts'
 import { executionModes, type WorkflowCriterion, type WorkflowTransition } from './document.ts'
 import { exportWorkflow, importWorkflow } from './index.ts'
@@ -58,7 +59,13 @@ const machine: fc.Arbitrary<Machine> = fc.uniqueArray(word, { minLength: 1, maxL
   const stateDeclaration = fc.oneof(
     prose,
     fc.record(
-      { purpose: prose, title: prose, retentionMs: fc.nat(), holdable: fc.boolean() },
+      {
+        purpose: prose,
+        title: prose,
+        retentionMs: fc.nat(),
+        holdable: fc.boolean(),
+        outcome: fc.constantFrom(...stateOutcomes),
+      },
       { requiredKeys: ['purpose'] },
     ),
   )

@@ -18,9 +18,9 @@ export const chunkedChunk = defineMachine({
     poll_waiting: { title: 'POLL_WAITING', purpose: 'Is looked at again at its nextPollTimestamp.' },
     queued: { title: 'QUEUED', purpose: 'Handed to a worker.' },
     in_progress: { title: 'IN_PROGRESS', purpose: 'Its step runs.' },
-    error: { title: 'ERROR', purpose: 'An attempt ended in an error; it is tried again.' },
-    completed: { title: 'COMPLETED', purpose: 'Its step is done, and what it gave out exists.' },
-    failed: { title: 'FAILED', purpose: 'Unrecoverable, or too many errors.' },
+    error: { title: 'ERROR', outcome: 'attention', purpose: 'An attempt ended in an error; it is tried again.' },
+    completed: { title: 'COMPLETED', outcome: 'success', purpose: 'Its step is done, and what it gave out exists.' },
+    failed: { title: 'FAILED', outcome: 'failure', purpose: 'Unrecoverable, or too many errors.' },
   },
   transitions: {
     open_gate: { from: 'gate_waiting', to: 'ready', on: 'gate', purpose: 'On prior step completion' },

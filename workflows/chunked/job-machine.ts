@@ -17,15 +17,20 @@ export const chunkedJob = defineMachine({
   states: {
     queued: { title: 'QUEUED', purpose: 'Created; no worker has taken it up.' },
     in_progress: { title: 'IN_PROGRESS', purpose: 'Its chunks are worked on.' },
-    errored: { title: 'ERRORED', purpose: 'Just like in_progress, with errors so far; a one-way trip.' },
+    errored: {
+      title: 'ERRORED',
+      outcome: 'attention',
+      purpose: 'Just like in_progress, with errors so far; a one-way trip.',
+    },
     finalize: { title: 'FINALIZE', holdable: false, purpose: 'All steps are complete; the REDUCER chunk runs.' },
-    completed: { title: 'COMPLETED', holdable: false, purpose: 'Done, with its report.' },
+    completed: { title: 'COMPLETED', holdable: false, outcome: 'success', purpose: 'Done, with its report.' },
     failed: {
       title: 'FAILED',
       holdable: false,
+      outcome: 'failure',
       purpose: 'Too many chunks failed, or its reducer; failed chunks can be run again.',
     },
-    cancelled: { title: 'CANCELLED', holdable: false, purpose: 'Somebody asked for its end.' },
+    cancelled: { title: 'CANCELLED', holdable: false, outcome: 'neutral', purpose: 'Somebody asked for its end.' },
   },
   transitions: {
     start: {

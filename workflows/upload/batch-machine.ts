@@ -34,9 +34,18 @@ export const uploadBatch = defineMachine({
         'Individual items are being processed through their workflows. Coordinate processing of all items in the batch.',
       holdable: false,
     },
-    completed: 'All items have been successfully processed. Batch processing finished successfully.',
-    failed: 'Batch processing failed and requires attention. Handle processing errors and enable retry.',
-    partially_completed: 'Some items processed successfully, others failed. Handle mixed success scenarios.',
+    completed: {
+      purpose: 'All items have been successfully processed. Batch processing finished successfully.',
+      outcome: 'success',
+    },
+    failed: {
+      purpose: 'Batch processing failed and requires attention. Handle processing errors and enable retry.',
+      outcome: 'failure',
+    },
+    partially_completed: {
+      purpose: 'Some items processed successfully, others failed. Handle mixed success scenarios.',
+      outcome: 'attention',
+    },
   },
   transitions: {
     auto_upload: {

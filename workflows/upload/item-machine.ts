@@ -18,9 +18,9 @@ export const uploadItem = defineMachine({
     deduplicated: 'Compared with what is already known under its hnId.',
     hierarchy_resolved: 'Its parent is known, or marked as not yet known.',
     indexed: 'Written to the catalogue: it can be searched for.',
-    completed: 'Processed.',
-    skipped: 'A duplicate that is not newer than what is known.',
-    failed: 'Could not be processed; says why.',
+    completed: { purpose: 'Processed.', outcome: 'success' },
+    skipped: { purpose: 'A duplicate that is not newer than what is known.', outcome: 'neutral' },
+    failed: { purpose: 'Could not be processed; says why.', outcome: 'failure' },
   },
   transitions: {
     auto_ingest: {

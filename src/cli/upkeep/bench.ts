@@ -26,7 +26,12 @@ const parcel = defineMachine({
   settled: ['arrived', 'lost'],
   final: ['arrived', 'lost'],
   data: z.object({ number: z.number() }),
-  states: { packed: 'Waits for a driver.', on_the_road: 'Under way.', arrived: 'Handed over.', lost: 'Gone.' },
+  states: {
+    packed: 'Waits for a driver.',
+    on_the_road: 'Under way.',
+    arrived: { purpose: 'Handed over.', outcome: 'success' },
+    lost: { purpose: 'Gone.', outcome: 'failure' },
+  },
   transitions: {
     load: { from: 'packed', to: 'on_the_road', on: 'done', processor: 'load' },
     drive: { from: 'on_the_road', to: 'arrived', on: 'done', processor: 'drive' },

@@ -1,9 +1,12 @@
 import { accessSync, constants, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
+import { checkMachine } from '../../check-machine.ts'
+import { machineWarnings } from '../../machine-warning.ts'
 import { localLayout, type ReachOptions } from '../control/reach.ts'
 import { sentenceOf } from '../failure.ts'
 import { type Layout, tokenFile } from '../family/layout.ts'
+import { implementationsIn } from '../family/machine-modules.ts'
 import { countOf, timeOf } from '../figures.ts'
 import type { Host } from '../host.ts'
 import { type MemorySetting, memorySettings } from '../memory-flags.ts'
@@ -16,6 +19,8 @@ import { isThere, storeFindings, workFindings } from './store-findings.ts'
 
 export interface DoctorOptions extends Pick<ReachOptions, 'folder' | 'store'> {
   readonly full?: boolean
+  /** Modules of machines to be checked. */
+  readonly machines?: readonly string[]
   readonly json?: boolean
 }
 
@@ -38,6 +43,7 @@ export async function doctor(options: DoctorOptions, host: Host): Promise<number
   await look('tokens', async () => tokensOf(layout))
   await look('store', async () => storeFindings(layout.store, options.full === true))
   if (await isThere(layout.store)) await look('work', async () => workFindings(layout, host))
+  for (const module of options.machines ?? []) await look('machines', () => machineFindings(module))
   const isWell = findings.every(({ verdict }) => verdict !== 'trouble')
   host.terminal.out(
     options.json ? `${JSON.stringify({ well: isWell, findings })}\n` : `${linesOf(findings, isWell).join('\n')}\n`,
@@ -121,6 +127,16 @@ async function tokensOf(layout: Layout): Promise<readonly Found[]> {
   return others === 0
     ? [well(`${countOf(tokens.length)} in ${plain(file, 200)}.`)]
     : [trouble(`${plain(file, 200)} can be read by other users: chmod 600 it.`)]
+}
+
+async function machineFindings(module: string): Promise<readonly Found[]> {
+  const machines = (await implementationsIn(module)).map(({ machine }) => machine)
+  const found = machines.flatMap((machine) => [
+    ...checkMachine(machine).map(({ message }) => trouble(plain(message, 500))),
+    ...machineWarnings(machine).map(({ message }) => note(plain(message, 500))),
+  ])
+  const names = machines.map(({ name, version }) => `${name}@${version}`).join(', ')
+  return found.length > 0 ? found : [well(`${plain(module, 200)}: ${plain(names, 500)}.`)]
 }
 
 const marks: Readonly<Record<Finding['verdict'], string>> = { well: 'ok', note: 'note', trouble: 'TROUBLE' }
