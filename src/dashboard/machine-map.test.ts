@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { defineMachine, type Machine } from '../machine.ts'
-import { edgeLabel, MapCache, machineMap } from './machine-map.ts'
+import { edgeLines, MapCache, machineMap } from './machine-map.ts'
 
 const machine = defineMachine({
   name: 'letter',
@@ -72,6 +72,7 @@ test('an arrow that leads back to its own box is left to whoever draws the box',
     from: 'sent',
     to: 'sent',
     transitions: [{ name: 'look', on: 'time', purpose: '' }],
+    lines: ['look'],
     points: [],
     label: null,
   })
@@ -112,8 +113,11 @@ test('a map is made once for each machine, and old ones make room', () => {
   assert.notEqual(cache.get(machine), first)
 })
 
-test('the name on an arrow is short', () => {
-  assert.equal(edgeLabel(['send']), 'send')
-  assert.equal(edgeLabel(['send', 'drop', 'lose']), 'send +2')
-  assert.equal(edgeLabel(['a'.repeat(30)]).length, 22)
+test('every transition of an arrow stands on it, up to three lines', () => {
+  assert.deepEqual(edgeLines(['send']), ['send'])
+  assert.deepEqual(edgeLines(['send', 'drop', 'lose']), ['send', 'drop', 'lose'])
+  assert.deepEqual(edgeLines(['send', 'drop', 'lose', 'burn']), ['send', 'drop', 'and 2 more'])
+  assert.equal(edgeLines(['a'.repeat(30)])[0]?.length, 24)
+  const lost = machineMap(machine).edges.find(({ from, to }) => from === 'sent' && to === 'lost')
+  assert.deepEqual(lost?.lines, ['drop', 'forget'])
 })

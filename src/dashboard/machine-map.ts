@@ -32,26 +32,32 @@ export interface MapEdge {
   readonly to: string
   readonly transitions: readonly { readonly name: string; readonly on: string; readonly purpose: string }[]
   readonly points: readonly { readonly x: number; readonly y: number }[]
-  /** Where its name stands. Null, without points: it leads back to its own box. */
+  /** What stands on it, line by line: the names of its transitions, as far as they fit. */
+  readonly lines: readonly string[]
+  /** The middle of its lines. Null, without points: it leads back to its own box. */
   readonly label: { readonly x: number; readonly y: number } | null
 }
 
 const nodeHeight = 58
-const characterWidth = 7.6
-const labelCharacterWidth = 5.8
-const labelMax = 22
+/** Widths of an average character in the two sizes of type, in the widest of the fonts that the page may get. */
+const characterWidth = 8.2
+const labelCharacterWidth = 6.6
+const labelLineHeight = 15
+const labelMax = 24
+const linesMax = 3
+const titleMax = 26
 /** How far an arrow that leads back to its own box stands out at its side. */
 export const loopWidth = 26
 
-function labelWidth({ transitions }: Pick<MapEdge, 'transitions'>): number {
-  return Math.round(edgeLabel(transitions.map(({ name }) => name)).length * labelCharacterWidth) + 10
+function labelWidth(lines: readonly string[]): number {
+  return Math.round(Math.max(...lines.map((line) => line.length)) * labelCharacterWidth) + 10
 }
 
-/** The name that stands on an arrow: the first one, and how many more there are. */
-export function edgeLabel(names: readonly string[]): string {
-  const [first = '', ...rest] = names
-  const short = first.length > labelMax ? `${first.slice(0, labelMax - 1)}…` : first
-  return rest.length === 0 ? short : `${short} +${rest.length}`
+/** The names that stand on an arrow, one below the other. Where there are too many, the last line says how many more. */
+export function edgeLines(names: readonly string[]): readonly string[] {
+  const shown = names.length > linesMax ? names.slice(0, linesMax - 1) : names
+  const lines = shown.map((name) => (name.length > labelMax ? `${name.slice(0, labelMax - 1)}…` : name))
+  return shown.length === names.length ? lines : [...lines, `and ${names.length - shown.length} more`]
 }
 
 /** Drawn from left to right or from above, whichever can be shown larger on a common screen. */
@@ -71,26 +77,32 @@ function drawnMap(machine: Machine, rankdir: 'LR' | 'TB'): MachineMap {
   graph.setDefaultEdgeLabel(() => ({}))
   const arrows = arrowsOf(machine)
   const widths = new Map<string, number>()
+  const rooms = new Map<string, number>()
   for (const [name, state] of Object.entries(machine.states)) {
-    const width = Math.max(112, Math.round(Math.min(state.title.length, 26) * characterWidth) + 36)
+    const width = Math.max(
+      112,
+      Math.round(Math.min(Math.max(name.length, state.title.length), titleMax) * characterWidth) + 36,
+    )
     widths.set(name, width)
-    // Room at the side for an arrow that leads back to its own box, and for its name.
+    // Room at the right for an arrow that leads back to its own box, and for its name.
     const loop = arrows.find(({ from, to }) => from === name && to === name)
-    const room = loop ? 2 * (loopWidth + labelWidth(loop)) : 0
+    const room = loop ? loopWidth + labelWidth(loop.lines) : 0
+    rooms.set(name, room)
     graph.setNode(keyOf(name), { width: width + room, height: nodeHeight })
   }
-  for (const { from, to, transitions } of arrows) {
+  for (const { from, to, transitions, lines } of arrows) {
     // An arrow back to its own box is drawn by whoever draws the box.
     if (from === to) continue
     // What goes forward as work is done shapes the picture; failures and actions fit themselves in.
     const weight = transitions.some(({ on }) => on === 'done' || on === 'claim' || on === 'children') ? 8 : 1
-    const width = labelWidth({ transitions })
-    graph.setEdge(keyOf(from), keyOf(to), { width, height: 18, labelpos: 'c', weight, minlen: 1 }, `${from} ${to}`)
+    const width = labelWidth(lines)
+    const height = lines.length * labelLineHeight + 4
+    graph.setEdge(keyOf(from), keyOf(to), { width, height, labelpos: 'c', weight, minlen: 1 }, `${from} ${to}`)
   }
   layout(graph)
   const boxOf = (name: string): Box => {
     const { x, y } = graph.node(keyOf(name)) as Pick<Box, 'x' | 'y'>
-    return { x, y, width: widths.get(name) ?? 0, height: nodeHeight }
+    return { x: x - (rooms.get(name) ?? 0) / 2, y, width: widths.get(name) ?? 0, height: nodeHeight }
   }
   const { width = 0, height = 0 } = graph.graph() as { readonly width?: number; readonly height?: number }
   return {
@@ -114,8 +126,8 @@ function drawnMap(machine: Machine, rankdir: 'LR' | 'TB'): MachineMap {
         final: machine.final.includes(name),
       }
     }),
-    edges: arrows.map(({ from, to, transitions }) => {
-      if (from === to) return { from, to, transitions, points: [], label: null }
+    edges: arrows.map(({ from, to, transitions, lines }) => {
+      if (from === to) return { from, to, transitions, lines, points: [], label: null }
       const drawn = graph.edge(keyOf(from), keyOf(to), `${from} ${to}`) as {
         readonly points: readonly { readonly x: number; readonly y: number }[]
         readonly x?: number
@@ -125,6 +137,7 @@ function drawnMap(machine: Machine, rankdir: 'LR' | 'TB'): MachineMap {
         from,
         to,
         transitions,
+        lines,
         points: clipped(drawn.points, boxOf(from), boxOf(to)).map(({ x, y }) => ({ x: round(x), y: round(y) })),
         label: drawn.x === undefined || drawn.y === undefined ? null : { x: round(drawn.x), y: round(drawn.y) },
       }
@@ -159,12 +172,13 @@ function keyOf(state: string): string {
   return `state ${state}`
 }
 
-function arrowsOf(machine: Machine): readonly Pick<MapEdge, 'from' | 'to' | 'transitions'>[] {
+function arrowsOf(machine: Machine): readonly Pick<MapEdge, 'from' | 'to' | 'transitions' | 'lines'>[] {
   const groups = Map.groupBy(machine.edges, ({ from, to }) => `${from} ${to}`)
   return [...groups.values()].map((edges) => ({
     from: edges[0]!.from,
     to: edges[0]!.to,
     transitions: edges.map(({ name, on, purpose }) => ({ name, on, purpose })),
+    lines: edgeLines(edges.map(({ name }) => name)),
   }))
 }
 

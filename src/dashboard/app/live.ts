@@ -153,6 +153,7 @@ export class Live {
 
   #isUnknown(second: number): boolean {
     if (this.#lostAt !== null && second + 1_000 > this.#lostAt) return true
+    if (second + 1_000 <= this.#since) return true
     return this.#gaps.some(({ from, to }) => second + 1_000 > from && second < to)
   }
 

@@ -1,7 +1,7 @@
 /** Colours, type and plain elements. Both themes are the same rules over other colours. */
 const light = `
   color-scheme: light;
-  --ground: #f6f7f8; --surface: #ffffff; --sunken: #eff2f4; --line: #dfe5ea; --line-strong: #c4ced6;
+  --ground: #f6f7f8; --surface: #ffffff; --sunken: #eff2f4; --line: #dfe5ea; --line-strong: #c4ced6; --edge: #7a8793;
   --ink: #17212b; --soft: #4d5b68; --faint: #5f6d7a;
   --accent: #0b6a86; --accent-ink: #ffffff; --accent-tint: #e2f1f5;
   --good: #17703f; --good-tint: #e1f3e8; --good-bar: #3fa56d;
@@ -15,7 +15,7 @@ const light = `
 `
 const dark = `
   color-scheme: dark;
-  --ground: #0e1317; --surface: #151c22; --sunken: #1c252c; --line: #27323b; --line-strong: #3b4954;
+  --ground: #0e1317; --surface: #151c22; --sunken: #1c252c; --line: #27323b; --line-strong: #3b4954; --edge: #6f7e8b;
   --ink: #e4ebf1; --soft: #b0bdc8; --faint: #96a4b0;
   --accent: #62c4e0; --accent-ink: #06222c; --accent-tint: #12323d;
   --good: #6dd49a; --good-tint: #133022; --good-bar: #3b9665;
@@ -63,7 +63,7 @@ noscript p { padding: 40px; }
 
 .button, button.plain {
   display: inline-flex; align-items: center; justify-content: center; gap: 7px; cursor: pointer; white-space: nowrap;
-  min-height: 36px; padding: 0 14px; border-radius: var(--radius-small); border: 1px solid var(--line-strong);
+  min-height: 36px; padding: 0 14px; border-radius: var(--radius-small); border: 1px solid var(--edge);
   background: var(--surface); color: var(--ink); font-size: 0.9rem; font-weight: 540; text-decoration: none;
   transition: background 120ms, border-color 120ms;
 }
@@ -81,7 +81,7 @@ button.plain:hover { background: var(--sunken); }
 label.field, .field { display: grid; gap: 5px; font-size: 0.86rem; font-weight: 540; color: var(--soft); align-content: start; min-width: 0; }
 .field .hint { font-weight: 400; color: var(--faint); font-size: 0.83rem; }
 input:not([type='checkbox'], [type='radio'], [type='file']), select, textarea {
-  width: 100%; min-height: 38px; padding: 7px 11px; border-radius: var(--radius-small); border: 1px solid var(--line-strong);
+  width: 100%; min-height: 38px; padding: 7px 11px; border-radius: var(--radius-small); border: 1px solid var(--edge);
   background: var(--surface); color: var(--ink); font-weight: 400; font-size: 0.93rem;
 }
 textarea { min-height: 84px; resize: vertical; line-height: 1.5; }

@@ -126,7 +126,13 @@ function Path({ detail, history }: { readonly detail: Detail; readonly history: 
     { isLive: false },
   )
   if (!map) return null
-  const hops = new Set(history.filter(({ to }) => to !== null).map(({ from, to }) => `${from} ${to}`))
+  const taken = history.filter(({ to }) => to !== null).toReversed()
+  const hops = new Map(
+    [...Map.groupBy(taken, ({ from, to }) => `${from} ${to}`)].map(([hop, events]) => [
+      hop,
+      [...new Set(events.map(({ transition }) => transition))],
+    ]),
+  )
   const states = new Set(
     [...history.flatMap(({ from, to }) => [from, to]), detail.state].filter((state) => state !== null),
   )

@@ -1,7 +1,7 @@
 import type { MachineMap, MapEdge, MapNode } from '../../machine-map.ts'
 import { rateText, shortCount } from '../format.ts'
 import { type MachineShape, toneOf } from '../tone.ts'
-import { html, type VNode } from '../view.ts'
+import { html, useEffect, useRef, type VNode } from '../view.ts'
 
 interface DrawingProps {
   readonly map: MachineMap
@@ -10,25 +10,42 @@ interface DrawingProps {
   readonly counts?: Readonly<Record<string, number>>
   readonly hrefOf?: (state: string) => string
   readonly rateOf?: (transition: string, from: string, to: string) => number
-  /** What one entity has passed: `from to` of each hop, and where it is. */
+  /** What one entity has passed: the transitions it took by `from to`, the newest first, and where it is. */
   readonly visited?: {
-    readonly hops: ReadonlySet<string>
+    readonly hops: ReadonlyMap<string, readonly string[]>
     readonly states: ReadonlySet<string>
     readonly current: string
   }
 }
 
+/** The smallest type is 11.5 px: it is never drawn below 10 px. A map that is wider scrolls within its frame. */
+const scaleMin = 0.88
+const labelLineHeight = 15
+const nameMax = 26
+
 /** The machine as a drawing: where everybody is, where they go, or where one has been. */
 export function MachineDrawing(props: DrawingProps): VNode {
   const { map, visited } = props
   const label = `${map.machine}, version ${map.version}: ${map.nodes.length} states`
-  // What was passed is drawn last: it lies on top.
-  const edges = visited
-    ? map.edges.toSorted((one, other) => Number(isVisited(one, visited)) - Number(isVisited(other, visited)))
-    : map.edges
-  return html`<div class="map" tabindex="0" role="region" aria-label=${label}>
-    <svg viewBox=${`0 0 ${map.width} ${map.height}`} width=${map.width} height=${map.height} style=${{ minWidth: `${Math.min(map.width, 620)}px` }} role="group" aria-label=${label}>
-      ${edges.map((edge) => html`<${Arrow} key=${`${edge.from} ${edge.to}`} edge=${edge} ...${props} />`)}
+  const frame = useRef<HTMLDivElement>(null)
+  const here = map.nodes.find(({ state }) => state === visited?.current)
+  useEffect(() => {
+    // A map that is wider than its frame shows the part where the entity is.
+    const element = frame.current
+    if (!element || !here) return
+    const scale = element.scrollWidth / map.width
+    element.scrollLeft = here.x * scale - element.clientWidth / 2
+  }, [here?.state, map])
+  // Arrows that were taken lie on top, in a group of their own. An arrow that changes groups is made anew: Chromium
+  // keeps the old colours of an SVG element that is moved within its parent while its class changes.
+  const taken = map.edges.filter((edge) => visited !== undefined && isVisited(edge, visited))
+  const others = map.edges.filter((edge) => !taken.includes(edge))
+  const arrows = (edges: readonly MapEdge[]) =>
+    edges.map((edge) => html`<${Arrow} key=${`${edge.from} ${edge.to}`} edge=${edge} ...${props} />`)
+  return html`<div class="map" ref=${frame} tabindex="0" role="region" aria-label=${label}>
+    <svg viewBox=${`0 0 ${map.width} ${map.height}`} width=${map.width} height=${map.height} style=${{ minWidth: `${Math.ceil(map.width * scaleMin)}px` }} role="group" aria-label=${label}>
+      <g>${arrows(others)}</g>
+      <g>${arrows(taken)}</g>
       ${map.nodes.map((node) => html`<${Box} key=${node.state} node=${node} ...${props} />`)}
     </svg>
   </div>`
@@ -49,13 +66,15 @@ function Box({ node, machine, counts, hrefOf, visited }: DrawingProps & { readon
     isHere ? 'current' : '',
     visited && !visited.states.has(node.state) ? 'unvisited' : '',
   ]
-  const title = node.title.length > 26 ? `${node.title.slice(0, 25)}…` : node.title
+  // As everywhere else on the pages; the declared title stands in the tooltip.
+  const words = node.state.replaceAll('_', ' ')
+  const name = words.length > nameMax ? `${words.slice(0, nameMax - 1)}…` : words
   const hasFigure = counts !== undefined || isHere
   const inside = html`
     <title>${`${node.title}: ${node.purpose}`}</title>
     <rect x=${node.x - node.width / 2} y=${node.y - node.height / 2} width=${node.width} height=${node.height} rx="11" />
     ${node.initial ? html`<circle class="start" cx=${node.x - node.width / 2 + 11} cy=${node.y - node.height / 2 + 11} r="3.2" />` : null}
-    <text class="name" x=${node.x} y=${hasFigure ? node.y - 6 : node.y + 4} text-anchor="middle">${title}</text>
+    <text class="name" x=${node.x} y=${hasFigure ? node.y - 6 : node.y + 4} text-anchor="middle">${name}</text>
     ${hasFigure ? html`<text class="count" x=${node.x} y=${node.y + 16} text-anchor="middle">${counts ? shortCount(count) : 'is here'}</text>` : null}`
   return hrefOf
     ? html`<a class=${classes.join(' ')} href=${hrefOf(node.state)}>${inside}</a>`
@@ -63,8 +82,11 @@ function Box({ node, machine, counts, hrefOf, visited }: DrawingProps & { readon
 }
 
 function Arrow({ edge, map, rateOf, visited }: DrawingProps & { readonly edge: MapEdge }): VNode {
-  const rate = rateOf ? edge.transitions.reduce((all, { name }) => all + rateOf(name, edge.from, edge.to), 0) : 0
-  const names = edge.transitions.map(({ name }) => name)
+  const flowing = edge.transitions
+    .map(({ name }) => ({ name, rate: rateOf?.(name, edge.from, edge.to) ?? 0 }))
+    .filter(({ rate }) => rate > 0)
+    .toSorted((one, other) => other.rate - one.rate)
+  const rate = flowing.reduce((all, one) => all + one.rate, 0)
   const place = edge.label ?? selfLabel(edge, map)
   const points = edge.points.length > 0 ? edge.points : selfPoints(edge, map)
   const wasPassed = visited ? isVisited(edge, visited) : false
@@ -77,17 +99,18 @@ function Arrow({ edge, map, rateOf, visited }: DrawingProps & { readonly edge: M
   const title = edge.transitions
     .map(({ name, on, purpose }) => `${name} (${on})${purpose ? `: ${purpose}` : ''}`)
     .join('\n')
+  const lines =
+    rate > 0
+      ? [rateText(rate), ...flowing.map(({ name }) => name)].slice(0, edge.lines.length)
+      : (visited?.hops.get(`${edge.from} ${edge.to}`)?.slice(0, edge.lines.length) ?? edge.lines)
+  const top = place.y + 4 - ((lines.length - 1) * labelLineHeight) / 2
   return html`<g class=${classes.join(' ')}>
     <title>${title}</title>
     <path d=${curve(points)} />
     <path class="tip" d=${tip(points)} />
-    <text x=${place.x} y=${place.y + 3.5} text-anchor=${edge.label ? 'middle' : 'start'}>${rate > 0 ? rateText(rate) : shortName(names)}</text>
+    <path class="hit" d=${curve(points)} />
+    ${lines.map((line, index) => html`<text key=${index} x=${place.x} y=${top + index * labelLineHeight} text-anchor=${edge.label ? 'middle' : 'start'}>${line}</text>`)}
   </g>`
-}
-
-function shortName([first = '', ...rest]: readonly string[]): string {
-  const name = first.length > 22 ? `${first.slice(0, 21)}…` : first
-  return rest.length === 0 ? name : `${name} +${rest.length}`
 }
 
 type Point = MapEdge['points'][number]

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { type FileHandle, stat } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { open, stat } from 'node:fs/promises'
 import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
@@ -9,10 +10,8 @@ import { forget } from './download.ts'
 import { tooBig } from './input-files.ts'
 import { WholeFile } from './whole-file.ts'
 
-export type OpenFile = (path: string) => Promise<FileHandle>
-
-export async function isGzip(path: string, open: OpenFile): Promise<boolean> {
-  const handle = await open(path)
+export async function isGzip(path: string): Promise<boolean> {
+  const handle = await open(path, 'r')
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0)
     return bytesRead === 2 && buffer[0] === 0x1f && buffer[1] === 0x8b
@@ -33,13 +32,7 @@ export interface PlainCopyOptions {
  * Unpacks a file, so that its lines can be found by their bytes. The copy appears whole or not at all; if it is there already, an
  * attempt before this one has made it.
  */
-export async function plainCopy(
-  from: string,
-  to: string,
-  name: string,
-  open: OpenFile,
-  options: PlainCopyOptions,
-): Promise<void> {
+export async function plainCopy(from: string, to: string, name: string, options: PlainCopyOptions): Promise<void> {
   if (await stat(to).catch(() => null)) return
   const { sha256, bytesMax, attempt, signal } = options
   const hash = createHash('sha256')
@@ -52,7 +45,7 @@ export async function plainCopy(
   const file = await WholeFile.create(to, attempt)
   try {
     await pipeline(
-      (await open(from)).createReadStream({ highWaterMark: 256 * 1024 }),
+      createReadStream(from, { highWaterMark: 256 * 1024 }),
       digesting,
       createGunzip({ chunkSize: 256 * 1024 }),
       async (blocks: AsyncIterable<Buffer>) => {
