@@ -4,7 +4,7 @@ import type { Host } from './host.ts'
 import { eachOf, oneOf, wholeNumber } from './option.ts'
 import type { Shell } from './upkeep/completion.ts'
 
-/** What looks after this installation: `migrate`, `doctor`, `bench` and `completion`. */
+/** What looks after this installation: `migrate`, `doctor`, `backup`, `restore`, `bench` and `completion`. */
 export function upkeepCommands(doing: Doing, program: Command): readonly Command[] {
   const json = ['--json', 'for programs: one JSON object on standard output'] as const
   const folder = ['--folder <folder>', 'where all is kept (default: .)'] as const
@@ -33,6 +33,25 @@ export function upkeepCommands(doing: Doing, program: Command): readonly Command
       .option(...json)
       .addHelpText('after', '\nExit status\n  0 all is well · 1 something is not\n')
       .action(doing(async () => (await import('./upkeep/doctor.ts')).doctor)),
+    new Command('backup')
+      .description('copy the store file as it is now; processes that use it go on')
+      .argument('<file>', 'where the copy goes; it must not exist yet')
+      .option(...folder)
+      .option(...store)
+      .option(...json)
+      .addHelpText('after', '\nExit status\n  0 copied · 5 that file exists already\n')
+      .action(doing(async () => (await import('./upkeep/backup.ts')).backup)),
+    new Command('restore')
+      .description('put a backup in the place of the store file; the one that was there is kept beside it')
+      .argument('<file>', 'the backup')
+      .option(...folder)
+      .option(...store)
+      .option(...json)
+      .addHelpText(
+        'after',
+        '\nExit status\n  0 restored · 2 not a store of Sluice, or damaged · 5 a process uses the store\n',
+      )
+      .action(doing(async () => (await import('./upkeep/backup.ts')).restore)),
     new Command('bench')
       .description('how fast this machine is, in a few seconds')
       .option('--entities <count>', 'how many', wholeNumber, 20_000)

@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -140,6 +149,62 @@ describe('opening a file', () => {
     // Root may write anywhere but there.
     if (locked !== '/proc') mkdirSync(locked, { mode: 0o500 })
     refuses(() => sqliteStore({ file: join(locked, 'a.db') }), 'forbidden', /cannot be opened/)
+  })
+})
+
+describe('a file that its path no longer leads to', () => {
+  const birth = {
+    ...{ machine: 'm', version: 1, state: 's', settled: false, data: '{}', labels: [], priority: 0, reason: null },
+    ...{ wait: { for: 'run' as const, at: 0 }, sums: null, key: null, createdBy: null },
+  }
+  const refused = (work: Promise<unknown>, words: RegExp) =>
+    assert.rejects(work, (error) => isSluiceError(error, 'internal') && words.test(error.message))
+
+  test('deleted: nothing is acknowledged any more, and reading says so too', async () => {
+    const file = newFile()
+    const store = sqliteStore({ file })
+    await store.migrate()
+    await store.create('before', [birth])
+    rmSync(file)
+    await refused(store.create('after', [birth]), /was deleted or moved away/)
+    await refused(store.workers(), /was deleted or moved away/)
+    await store.close()
+  })
+
+  test('replaced by a backup: the backup is not touched, and what was acknowledged is whole in the old file', async () => {
+    const file = newFile()
+    const store = sqliteStore({ file })
+    await store.migrate()
+    await store.create('before', [birth])
+    const backup = newFile()
+    pragma(file, `VACUUM INTO '${backup}'`)
+    for (let more = 0; more < 20; more += 1) await store.create(`more ${more}`, [birth, birth])
+    const old = newFile()
+    renameSync(file, old)
+    copyFileSync(backup, file)
+    await refused(store.create('after', [birth]), /was replaced by another file/)
+    await store.close()
+    assert.deepEqual(readFileSync(file), readFileSync(backup))
+    const counts = async (name: string) => {
+      const opened = sqliteStore({ file: name })
+      const [lane] = await opened.lanes([null])
+      await opened.close()
+      return lane?.total
+    }
+    assert.equal(await counts(file), 1)
+    assert.equal(await counts(old), 41)
+  })
+
+  test('put back: it goes on', async () => {
+    const file = newFile()
+    const store = sqliteStore({ file })
+    await store.migrate()
+    renameSync(file, `${file}.away`)
+    await refused(store.create('one', [birth]), /moved away/)
+    renameSync(`${file}.away`, file)
+    const [verdict] = await store.create('two', [birth])
+    assert.equal(verdict?.kind, 'saved')
+    await store.close()
   })
 })
 

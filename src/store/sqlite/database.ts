@@ -38,6 +38,10 @@ export class Database {
   readonly #forgetters: ((undone: boolean) => void)[] = []
   #version = -1
   #inside = false
+  /** Device and inode of the file that is open. */
+  #identity = ''
+  /** The log was copied into the open file after its path was found to lead elsewhere. */
+  #isSafe = false
 
   constructor(file: string, options: DatabaseOptions = {}) {
     this.file = file
@@ -48,6 +52,7 @@ export class Database {
     )
     try {
       guarded(file, () => this.#prepare(options))
+      this.#identity = identityOf(file) ?? ''
     } catch (error) {
       this.#connection.close()
       throw error
@@ -210,18 +215,49 @@ export class Database {
         file: this.file,
       })
     }
+    this.#refuseMoved()
     this.#inside = true
     try {
       this.exec(begin)
       this.#notice()
       const result = work()
       this.exec('COMMIT')
+      // What was written to a file that its path no longer leads to must not be acknowledged.
+      this.#refuseMoved()
       return result
     } catch (error) {
       this.#undo()
       throw faultOf(error, this.file)
     } finally {
       this.#inside = false
+    }
+  }
+
+  /**
+   * Someone deleted the file or put another in its place: what we write goes where the next program will not look. Before we refuse, the log is
+   * copied into the open file and emptied. Otherwise SQLite would apply our log to the new file and ruin it.
+   */
+  #refuseMoved(): void {
+    const found = identityOf(this.file)
+    if (found === this.#identity) {
+      this.#isSafe = false
+      return
+    }
+    if (!this.#isSafe) this.#isSafe = this.#emptyLog()
+    const what = found === null ? 'was deleted or moved away' : 'was replaced by another file'
+    throw new SluiceError(
+      'internal',
+      `The database ${this.file} ${what} while this process had it open. Nothing is read or written any more. Stop this process, then put the right file in place with \`sluice restore\` and start it again.`,
+      { file: this.file },
+    )
+  }
+
+  /** False: another connection still reads from the log. It is tried again at the next refusal. */
+  #emptyLog(): boolean {
+    try {
+      return this.get('PRAGMA wal_checkpoint(TRUNCATE)')?.[0] === 0
+    } catch {
+      return false
     }
   }
 
@@ -244,6 +280,12 @@ export class Database {
       this.#forget(true)
     }
   }
+}
+
+/** Null: there is no file. */
+function identityOf(file: string): string | null {
+  const found = statSync(file, { bigint: true, throwIfNoEntry: false })
+  return found ? `${found.dev}:${found.ino}` : null
 }
 
 function checkVersion(): void {

@@ -33,6 +33,11 @@ export function isRefusedFault(error: unknown): error is SluiceError {
   return isSluiceError(error) && isRefusedValue(error.cause)
 }
 
+/** Another connection has the file locked. */
+export function isBusy(error: unknown): boolean {
+  return [codes.busy, codes.locked].some((code) => code === codeOf(error))
+}
+
 /** What a person can do about an error of the database. The transaction was rolled back: nothing is half done. */
 export function faultOf(error: unknown, file: string): SluiceError {
   if (isSluiceError(error)) return error

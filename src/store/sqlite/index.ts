@@ -170,6 +170,8 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
       if (!database.isOpen()) return
       try {
         if (database.hasTables()) ledger.write((now) => ledger.noteTime(now))
+      } catch {
+        // The disk is full or the file is gone: all that was acknowledged is in it, and each commit notes the time as well.
       } finally {
         database.close()
       }
