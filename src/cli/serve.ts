@@ -48,6 +48,11 @@ function atWork(command: Command): Command {
     .option('--jobs <module>', 'a file that exports definitions of jobs; may be given again', eachOf)
     .option('--allow <host>', 'a host or network of your own that jobs may fetch from; may be given again', eachOf)
     .option('--allow-port <port>', 'besides 80, 443, 8080 and 8443; several with commas', listOf(wholeNumber))
+    .option(
+      '--roots <folders>',
+      'files and folders that jobs may use that are started over HTTP; several with commas (default: none)',
+      listOf(String),
+    )
     .option('--text-index', 'index titles and texts of uploads for search')
     .option('--no-text-index', 'no search by text in uploads; faster')
     .option('--max-size <size>', 'refuse uploads above this size (default: 10GiB)')

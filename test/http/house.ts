@@ -124,7 +124,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
       ...{ control, access, idempotency, log, clock, limits: options.limits ?? {}, version: '0.0.0' },
       families: {
         ...(upload ? { upload: uploadPort(upload, control) } : {}),
-        ...(chunked ? { jobs: jobPort(chunked, control) } : {}),
+        ...(chunked ? { jobs: jobPort(chunked, control, []) } : {}),
         samples: { offered: async () => true, create: async () => [] },
       },
       listen: options.listen ?? { host: '127.0.0.1', port: 0 },

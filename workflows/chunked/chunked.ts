@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { type Actor, type Clock, type Control, type Implementation, implement, SluiceError, systemClock } from 'sluice'
 import { AttachmentStore, type GivenAttachment } from './attachments.ts'
 import { chunkedChunk } from './chunk-machine.ts'
@@ -11,6 +11,7 @@ import { chunkedJob } from './job-machine.ts'
 import { jobProcessors } from './job-processors.ts'
 import { jobAssigns, jobCriteria } from './job-rules.ts'
 import { type ChunkFilter, type ChunkPage, chunksOf, type JobView, jobOf, jobView, warningsOf } from './job-view.ts'
+import { parsedParameters, refuseOutside } from './parameters.ts'
 import { type ChunkedLimits, chunkedLimits } from './settings.ts'
 
 export interface ChunkedOptions {
@@ -33,6 +34,11 @@ export interface StartOptions {
   readonly startedBy?: string
   /** Whose it is: a hold over the collection keeps it from being taken up. */
   readonly collection?: string
+  /**
+   * Only files and folders below these may be used: for jobs that come from elsewhere. Parameters that are marked as paths are checked now,
+   * and the job keeps the folders for its steps. Default: any place.
+   */
+  readonly roots?: readonly string[]
 }
 
 export interface Started {
@@ -121,7 +127,7 @@ export function openChunked(options: ChunkedOptions): Chunked {
       }),
     ],
     definitions: definitions.all,
-    check: (job, parameters, version) => void parametersOf(definitions.get(job, version), parameters),
+    check: (job, parameters, version) => void parsedParameters(definitions.get(job, version), parameters),
     start: (control, job, parameters, given = {}) =>
       start(control, definitions, attachments, typeof job === 'string' ? job : job.id, parameters, {
         ...(typeof job === 'string' ? {} : { version: job.version }),
@@ -155,10 +161,11 @@ async function start(
   store: AttachmentStore | null,
   id: string,
   given: unknown,
-  { version, key, priority, attachments: files = [], startedBy, collection }: StartOptions,
+  { version, key, priority, attachments: files = [], startedBy, collection, roots }: StartOptions,
 ): Promise<Started> {
   const definition = definitions.get(id, version)
-  const parameters = parametersOf(definition, given)
+  const parameters = parsedParameters(definition, given)
+  if (roots) await refuseOutside(definition, parameters, roots)
   const isAsked = !Array.isArray(files) || files.length > 0
   if (isAsked && !store) {
     throw new SluiceError('invalid', 'This process has no folder for attachments; open the family with one.')
@@ -171,6 +178,7 @@ async function start(
     parameters: parameters ?? null,
     plan: planOf(definition),
     collection: collection ?? null,
+    ...(roots ? { roots: roots.map((root) => resolve(root)) } : {}),
     attachments: [...(stored?.attachments ?? [])],
     attachmentFolder: stored?.folder ?? null,
     currentStep: null,
@@ -209,17 +217,6 @@ async function refuseOther(
     `The key ${key} was used for job ${id}, with other parameters or attachments. Use another key.`,
     { id, key },
   )
-}
-
-function parametersOf(definition: JobDefinition, given: unknown): unknown {
-  const parsed = definition.parameters.safeParse(given)
-  if (parsed.success) return parsed.data
-  const faults = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'parameters'}: ${issue.message}`)
-  throw new SluiceError('invalid', `The parameters of job ${nameOf(definition)} do not fit: ${faults.join('; ')}.`, {
-    definition: definition.id,
-    version: definition.version,
-    faults,
-  })
 }
 
 /** A process that does not know the definition keeps its jobs. */

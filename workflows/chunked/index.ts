@@ -19,6 +19,8 @@ export type { StepProgress } from './job-progress.ts'
 export type { ChunkFilter, ChunkPage, ChunkView, JobView } from './job-view.ts'
 export { type Judgement, judgeJob } from './judgement.ts'
 export { done, fail, retry, retryLater, type StepOutcome } from './outcome.ts'
+export { parameterSchema } from './parameters.ts'
+export { type Boundaries, isHandleWithin, isWithin, leadsWithin, openWithin, path } from './place.ts'
 export { type ChunkedLimits, defaultChunkedLimits } from './settings.ts'
 export type {
   FirstStep,

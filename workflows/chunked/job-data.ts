@@ -49,6 +49,8 @@ export const jobData = z.strictObject({
   plan,
   /** Label: whose it is. Holds and rights go by it. */
   collection: z.string().nullable(),
+  /** Steps may use files and folders below these only; absent: any. The job keeps them, so that every worker knows. */
+  roots: z.array(z.string()).optional(),
   attachments: z.array(attachment),
   /** Where the attachments lie; a label, so that nothing is removed that a job still names. */
   attachmentFolder: z.string().nullable(),

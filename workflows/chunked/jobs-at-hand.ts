@@ -27,8 +27,12 @@ export class JobsAtHand {
     const parent = await context.parent()
     if (!parent) throw new SluiceError('not_found', `The job of chunk ${context.entity.id} is gone.`)
     const data = JSON.parse(parent.data) as JobData
-    const { definition, version, parameters, attachments, attachmentFolder } = data
-    const job: JobAtHand = { job: { id: parent.id, definition, version, parameters }, attachments, attachmentFolder }
+    const { definition, version, parameters, collection, roots = null, attachments, attachmentFolder } = data
+    const job: JobAtHand = {
+      job: { id: parent.id, definition, version, parameters, collection, roots },
+      attachments,
+      attachmentFolder,
+    }
     this.#jobs.delete(parent.id)
     this.#jobs.set(parent.id, job)
     const oldest = this.#jobs.keys().next()

@@ -9,6 +9,9 @@ export interface StepJob<P = unknown> {
   readonly definition: string
   readonly version: number
   readonly parameters: P
+  readonly collection: string | null
+  /** Files and folders that its parameters name must lie below these, links resolved; null: any place will do. */
+  readonly roots: readonly string[] | null
 }
 
 /** What one run of a step is given. */

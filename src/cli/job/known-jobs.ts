@@ -15,6 +15,8 @@ export interface JobSources {
   /** Hosts and networks that jobs may fetch from although they are not public, and ports besides the usual ones. */
   readonly allow?: readonly string[]
   readonly allowPort?: readonly number[]
+  /** What jobs that were started over a network may use here besides what they bring. Default: what they bring is enough. */
+  readonly networkRoots?: readonly string[]
   /** False: only those of the user's. */
   readonly builtIn?: boolean
 }
@@ -31,12 +33,13 @@ export async function knownJobs(sources: JobSources): Promise<KnownJobs> {
 const usualPorts = [80, 443, 8080, 8443]
 
 /** A wrong rule is refused now, not by the first chunk that fetches something. */
-async function builtInJobs({ folder, allow = [], allowPort = [] }: JobSources): Promise<KnownJobs> {
+async function builtInJobs({ folder, allow = [], allowPort = [], networkRoots }: JobSources): Promise<KnownJobs> {
   const { fhirJobs } = await import('sluice/fhir')
-  if (allow.length + allowPort.length === 0) return fhirJobs({ folder })
+  const own = networkRoots === undefined ? { folder } : { folder, networkRoots }
+  if (allow.length + allowPort.length === 0) return fhirJobs(own)
   const { openDialer } = await import('sluice/dial')
   const dialer = openDialer({ rules: { allow, ports: [...usualPorts, ...allowPort] } })
-  const { definitions, stop } = await fhirJobs({ folder, dialer })
+  const { definitions, stop } = await fhirJobs({ ...own, dialer })
   return {
     definitions,
     async stop() {

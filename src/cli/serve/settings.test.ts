@@ -38,10 +38,12 @@ test('options go before the environment, the environment before the file; an emp
 })
 
 test('files that a file names lie beside it', () => {
-  const config = written('beside.json', { folder: 'data', machines: ['m.ts'], jobs: ['/abs/j.ts'] })
-  const { layout, machines, jobs } = settingsOf({}, {}, config)
+  const config = written('beside.json', { folder: 'data', machines: ['m.ts'], jobs: ['/abs/j.ts'], roots: ['in'] })
+  const { layout, machines, jobs, roots } = settingsOf({}, {}, config)
   assert.equal(layout.store, join(folder, 'data', 'sluice.db'))
-  assert.deepEqual([machines, jobs], [[join(folder, 'm.ts')], ['/abs/j.ts']])
+  assert.deepEqual([machines, jobs, roots], [[join(folder, 'm.ts')], ['/abs/j.ts'], [join(folder, 'in')]])
+  assert.deepEqual(settingsOf({}, { SLUICE_ROOTS: '/a,/b' }, config).roots, ['/a', '/b'])
+  assert.deepEqual(settingsOf({}, {}).roots, [], 'nothing is allowed by itself')
 })
 
 test('a store is a file beside the settings, or on a server; machines are names or modules', () => {

@@ -23,6 +23,7 @@ const schema = z.strictObject({
   jobs: z.array(z.string().min(1)).max(100),
   allow: z.array(z.string().min(1)).max(1_000),
   allowPort: z.array(z.int().min(1).max(65_535)).max(1_000),
+  roots: z.array(z.string().min(1)).max(100),
   textIndex: z.boolean(),
   maxSize: z.union([z.string(), z.number()]).transform(read((text) => parseSize(String(text)))),
   notify: z.record(z.string(), z.unknown()),
@@ -80,6 +81,7 @@ const variables: Readonly<Record<string, readonly [key: keyof GivenSettings, rea
   SLUICE_JOBS: ['jobs', list],
   SLUICE_ALLOW: ['allow', list],
   SLUICE_ALLOW_PORT: ['allowPort', (text) => list(text).map(Number)],
+  SLUICE_ROOTS: ['roots', list],
   SLUICE_TEXT_INDEX: ['textIndex', truth],
   SLUICE_MAX_SIZE: ['maxSize', String],
   SLUICE_WORKER_NAME: ['name', String],
@@ -116,6 +118,7 @@ export function settingsOf(given: GivenSettings, environment: Environment, confi
     jobs: all.jobs ?? [],
     allow: all.allow ?? [],
     allowPort: all.allowPort ?? [],
+    roots: (all.roots ?? []).map((root) => resolve(root)),
     upload: {
       ...(all.textIndex === undefined ? {} : { textIndex: all.textIndex }),
       ...(all.maxSize === undefined ? {} : { fileBytesMax: all.maxSize }),
@@ -148,6 +151,7 @@ function configIn(file: string, faults: string[]): SomeSettings {
       ? {}
       : { machines: config.machines.map((text) => (areMachineNames(text) ? text : here(text))) }),
     ...(config.jobs === undefined ? {} : { jobs: config.jobs.map(here) }),
+    ...(config.roots === undefined ? {} : { roots: config.roots.map(here) }),
   }
 }
 

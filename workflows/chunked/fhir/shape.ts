@@ -125,11 +125,7 @@ export class Shapes {
     }
     if (codes === null || codes.has(value)) return
     const shown = codes.size <= codesShownMax ? ` It must be one of ${[...codes].join(', ')}.` : ''
-    issues.add(
-      path,
-      'unknown_code',
-      `${JSON.stringify(value.slice(0, 100))} is not in ${valueSet.split('|')[0]}.${shown}`,
-    )
+    issues.add(path, 'unknown_code', `The code is not in ${valueSet.split('|')[0]}.${shown}`)
   }
 
   #fieldsOf(type: string): Fields {
@@ -149,7 +145,7 @@ export function isObject(value: unknown): value is JsonObject {
 export function unknownType(type: unknown): string {
   if (type === undefined) return 'resourceType is missing.'
   if (typeof type !== 'string') return `resourceType must be a text; found ${nameOf(type)}.`
-  return `${JSON.stringify(type.slice(0, 100))} is not a resource type of FHIR R4.`
+  return 'resourceType is not a resource type of FHIR R4.'
 }
 
 /** As a person would call it. */

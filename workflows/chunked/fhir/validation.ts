@@ -52,7 +52,7 @@ export class Validator {
     try {
       value = JSON.parse(text)
     } catch (error) {
-      return refused('not_json', `This is not JSON: ${messageOf(error).slice(0, 200)}.`)
+      return refused('not_json', notJson(error))
     }
     return this.check(value)
   }
@@ -64,7 +64,7 @@ export class Validator {
     if (typeof type !== 'string' || !this.#definitions.load(type)) return refused('unknown_type', unknownType(type))
     const issues = new Issues(this.#settings.issuesMax)
     if (id !== undefined && (typeof id !== 'string' || !idPattern.test(id))) {
-      const found = typeof id === 'string' ? JSON.stringify(id.slice(0, 100)) : nameOf(id)
+      const found = typeof id === 'string' ? `a text of ${id.length} characters` : nameOf(id)
       issues.add(`${type}.id`, 'bad_id', `An id has 1 to 64 letters, digits, - and .; found ${found}.`)
     }
     this.#shapes.check(value, type, issues)
@@ -100,6 +100,12 @@ export class Validator {
     const type = /^Invalid reference: got "(\w+)"/.exec(text)?.[1]
     return type !== undefined && this.#definitions.types.has(type)
   }
+}
+
+/** Without what the engine of JavaScript quotes: reports are read by more people than files of patients are. */
+function notJson(error: unknown): string {
+  const place = /\bat position \d+/.exec(messageOf(error))?.[0]
+  return `This is not JSON${place === undefined ? '' : `: the fault is ${place}`}.`
 }
 
 const definitionUrl = 'http://hl7.org/fhir/StructureDefinition/'

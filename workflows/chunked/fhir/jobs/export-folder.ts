@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { accessProblem, futurePlace, type Problem } from './place.ts'
+import { type Boundaries, leadsWithin } from 'sluice/chunked'
+import { accessProblem, outside, type Problem } from './place.ts'
 
 /** Stands in the folder until the manifest does. */
 export const claimName = '.export-under-way'
@@ -9,15 +10,11 @@ export const claimName = '.export-under-way'
  * Takes an empty folder for one export. Two exports into one folder would write the same names; and what an earlier one left
  * would pass for a part of this one.
  */
-export async function claimFolder(
-  folder: string,
-  roots: readonly string[] | null,
-  owner: string,
-): Promise<Problem | null> {
-  const forbidden = await futurePlace(folder, roots)
-  if (forbidden) return forbidden
+export async function claimFolder(folder: string, boundaries: Boundaries, owner: string): Promise<Problem | null> {
+  if (!(await leadsWithin(folder, boundaries))) return outside(folder)
   try {
     await mkdir(folder, { recursive: true })
+    if (!(await leadsWithin(folder, boundaries))) return outside(folder)
     const claim = join(folder, claimName)
     try {
       // Whoever makes it has the folder: there is no moment between looking and taking.

@@ -1,10 +1,10 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { defineJob, done, fail, type JobDefinition } from 'sluice/chunked'
+import { defineJob, done, fail, type JobDefinition, path } from 'sluice/chunked'
 import { z } from 'zod'
 import { claimFolder, claimName } from './export-folder.ts'
 import { manifestName } from './import-file.ts'
-import { path } from './place.ts'
+import { boundariesOf } from './place.ts'
 import { chosenTypes, typeName, typeNames } from './resource-types.ts'
 import { WholeFile } from './whole-file.ts'
 import type { Workshop } from './workshop.ts'
@@ -56,7 +56,8 @@ const pageResources = 1_000
 const pageChars = 2 * 1024 * 1024
 
 /** Writes what is stored to files, one or more for each type, and a manifest that names them when all are there. */
-export function exportJob({ desk, limits, roots }: Workshop): JobDefinition {
+export function exportJob(workshop: Workshop): JobDefinition {
+  const { desk, limits } = workshop
   return defineJob({
     id: 'fhir-export',
     version: 1,
@@ -71,7 +72,7 @@ export function exportJob({ desk, limits, roots }: Workshop): JobDefinition {
       run: async ({ parameters: { types: wanted, into }, job, now, idempotencyKey }, sink) => {
         const begun = now()
         // The claim carries the key: an attempt after a crash finds the folder claimed by itself, and goes on.
-        const problem = await claimFolder(into, roots, `job ${job.id}, ${idempotencyKey}`)
+        const problem = await claimFolder(into, boundariesOf(workshop, job), `job ${job.id}, ${idempotencyKey}`)
         if (problem) return fail(problem.reason, problem.message)
         const { types, missing } = chosenTypes(await desk.types(), wanted)
         for (const type of missing) sink.warn(`There are no resources of type ${type}.`)
@@ -107,10 +108,10 @@ export function exportJob({ desk, limits, roots }: Workshop): JobDefinition {
       concurrency: 2,
       weight: 0.92,
       output: written,
-      run: async ({ data, parameters: { since, into }, attempt, signal, progress }, sink) => {
+      run: async ({ data, job, parameters: { since, into }, attempt, signal, progress }, sink) => {
         const { type, from, to, part, begun } = data
         const url = `${type}.${String(part).padStart(5, '0')}.ndjson`
-        const file = await WholeFile.create(join(into, url), attempt)
+        const file = await WholeFile.create(join(into, url), attempt, boundariesOf(workshop, job))
         let count = 0
         try {
           for (let after: number | null = from - 1; after !== null; ) {
@@ -142,7 +143,7 @@ export function exportJob({ desk, limits, roots }: Workshop): JobDefinition {
       description: 'Writes the manifest, when all files are there',
       initial: () => ({ begun: null, output: [] }),
       consume: ({ output }, { begun, file }) => ({ begun, output: file ? [...output, file] : output }),
-      report: async ({ begun, output }, { parameters: { types, since, into }, now, signal }) => {
+      report: async ({ begun, output }, { job, parameters: { types, since, into }, now, signal }) => {
         const manifest: ExportManifest = {
           transactionTime: new Date(begun ?? now()).toISOString(),
           request: requestOf(types, since),
@@ -151,7 +152,8 @@ export function exportJob({ desk, limits, roots }: Workshop): JobDefinition {
           deleted: [],
           error: [],
         }
-        await WholeFile.write(join(into, manifestName), 1, `${JSON.stringify(manifest, null, 2)}\n`, signal)
+        const file = await WholeFile.create(join(into, manifestName), 1, boundariesOf(workshop, job))
+        await file.writeAll(`${JSON.stringify(manifest, null, 2)}\n`, signal)
         await rm(join(into, claimName), { force: true })
         const resources = output.reduce((sum, { count }) => sum + count, 0)
         const bytes = output.reduce((sum, file) => sum + file.bytes, 0)

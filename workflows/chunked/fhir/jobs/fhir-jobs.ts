@@ -17,6 +17,8 @@ export interface FhirJobsOptions {
   readonly dialer?: Dialer | DialerSettings
   /** Folders outside of which no file is read, and no export written, whatever links say. Default: any. */
   readonly roots?: readonly string[]
+  /** The same for jobs that were started with `roots` of their own, as a server starts them: both count. Default: theirs are enough. */
+  readonly networkRoots?: readonly string[]
   readonly limits?: Partial<FhirLimits>
   readonly validation?: Partial<ValidationSettings>
   /** How many files or ranges of an import may fail before it does. Default none. */
@@ -34,7 +36,14 @@ export interface FhirJobs {
 
 /** The FHIR jobs of one folder. Nothing is opened before the first step asks for it. */
 export async function fhirJobs(options: FhirJobsOptions): Promise<FhirJobs> {
-  const { dialer: given = {}, roots, validation = {}, tolerance = { failures: 0 }, clock = systemClock() } = options
+  const {
+    dialer: given = {},
+    roots,
+    networkRoots,
+    validation = {},
+    tolerance = { failures: 0 },
+    clock = systemClock(),
+  } = options
   const folder = resolve(options.folder)
   const desk = new FhirDesk({ file: resolve(folder, 'resources.db'), validation })
   let own: Dialer | null = null
@@ -48,6 +57,7 @@ export async function fhirJobs(options: FhirJobsOptions): Promise<FhirJobs> {
     desk,
     dialer,
     roots: roots?.map((root) => resolve(root)) ?? null,
+    networkRoots: networkRoots?.map((root) => resolve(root)) ?? null,
     limits: fhirLimits(options.limits),
     lineBytesMax: desk.validation.resourceBytesMax,
     tolerance,

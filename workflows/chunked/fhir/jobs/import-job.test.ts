@@ -1,9 +1,21 @@
 import assert from 'node:assert/strict'
-import { appendFile, mkdir, readdir, readFile, symlink, truncate, utimes, writeFile } from 'node:fs/promises'
+import {
+  appendFile,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  symlink,
+  truncate,
+  utimes,
+  writeFile,
+} from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import type { Sluice } from 'sluice'
+import type { StartOptions } from 'sluice/chunked'
 import { refused, storeKinds } from '../../test/stage.ts'
 import { type SampleCounts, writeSample } from '../sample.ts'
 import type { ImportReport } from './import-report.ts'
@@ -191,6 +203,63 @@ describe('fhir-import', () => {
     }
     const view = await fhir.run('fhir-export', { into: outer.at('elsewhere') })
     assert.deepEqual(view.reasons, { 'file not allowed': 1 })
+  })
+
+  test('a job keeps the folders that it may use: a worker looks where a file really lies when it opens it', async () => {
+    await using fhir = await FhirStage.open('memory')
+    await mkdir(fhir.at('root'))
+    await mkdir(fhir.at('root', 'out'))
+    await mkdir(fhir.at('elsewhere'))
+    await writeFile(fhir.at('elsewhere', 'a.ndjson'), `${patient('secret')}\n`)
+    await writeFile(fhir.at('root', 'a.ndjson'), `${patient('a')}\n`)
+    await writeFile(fhir.at('root', 'b.ndjson'), `${patient('b')}\n`)
+    const options = { roots: [fhir.at('root')] }
+    const start = (id: string, parameters: unknown) => fhir.stage.run(fhir.job(id), parameters, options)
+    await assert.rejects(
+      start('fhir-import', { inputs: [{ file: fhir.at('elsewhere', 'a.ndjson') }] }),
+      refused('forbidden', /inputs\.0\.file: .* below .*root only/),
+    )
+    const { desk } = fhir.jobs
+    const types = desk.types.bind(desk)
+    // Between the look at the folder and the writing of the files somebody puts a link in the folder's place.
+    desk.types = async () => {
+      await rename(fhir.at('root', 'out'), fhir.at('root', 'moved'))
+      await symlink(fhir.at('elsewhere'), fhir.at('root', 'out'))
+      return types()
+    }
+    const imported = await start('fhir-import', { inputs: [{ folder: fhir.at('root') }] })
+    assert.equal(imported.state, 'completed', imported.errorMessage ?? '')
+    const exported = await start('fhir-export', { into: fhir.at('root', 'out') })
+    assert.deepEqual([exported.state, exported.reasons], ['failed', { 'file not allowed': 1 }])
+    assert.deepEqual(await readdir(fhir.at('elsewhere')), ['a.ndjson'])
+  })
+
+  test('a file that became a link after it was listed is not read', async () => {
+    await using fhir = await FhirStage.open('memory', { limits: { rangeBytes: 100 } })
+    await mkdir(fhir.at('root'))
+    await writeFile(fhir.at('secret.ndjson'), `${patient('secret')}\n`)
+    const file = fhir.at('root', 'a.ndjson')
+    await writeFile(file, `${patient('a')}\n`.repeat(20))
+    const { desk } = fhir.jobs
+    const really = desk.import.bind(desk)
+    desk.import = async (group) => {
+      await rm(file)
+      await symlink(fhir.at('secret.ndjson'), file)
+      return really(group)
+    }
+    const view = await fhir.stage.run(fhir.job('fhir-import'), { inputs: [{ file }] }, { roots: [fhir.at('root')] })
+    assert.equal(view.state, 'failed')
+    assert.ok((view.reasons['file not allowed'] ?? 0) > 0, JSON.stringify(view.reasons))
+    assert.equal(await desk.get('Patient', 'secret'), null)
+  })
+
+  test('a process that allows less than the job brought allows less', async () => {
+    await using fhir = await FhirStage.open('memory', { networkRoots: [] })
+    const file = fhir.at('a.ndjson')
+    await writeFile(file, `${patient('a')}\n`)
+    const run = (options: StartOptions) => fhir.stage.run(fhir.job('fhir-import'), { inputs: [{ file }] }, options)
+    assert.equal((await run({})).state, 'completed', "an owner's own job is not limited")
+    assert.deepEqual((await run({ roots: [fhir.folder] })).reasons, { 'file not allowed': 1 })
   })
 
   test('lines of another type than the one that was promised are refused', async () => {

@@ -16,9 +16,10 @@ import { importParameters } from './import-parameters.ts'
 import { importRange, rangeOutcome } from './import-range.ts'
 import { gather, type ImportGathered, type ImportReport, nothingGathered, reportOf } from './import-report.ts'
 import { type FoundFile, listInputs } from './input-files.ts'
+import { openFor } from './job-file.ts'
 import { rangesOf } from './line-ranges.ts'
-import { accessProblem } from './place.ts'
-import { damaged, isGzip, plainCopy } from './plain-copy.ts'
+import { accessProblem, boundariesOf } from './place.ts'
+import { damaged, isGzip, type OpenFile, plainCopy } from './plain-copy.ts'
 import type { Workshop } from './workshop.ts'
 
 /** Reads NDJSON files of FHIR resources from URLs and folders, checks every line, and stores the good ones. */
@@ -37,10 +38,10 @@ export function importJob(workshop: Workshop): JobDefinition {
       description: 'Lists the files of all inputs, and looks whether they can be had',
       output: importFile,
       weight: 0.01,
-      run: async ({ parameters: { inputs, acceptGzip }, signal, now }, sink) => {
+      run: async ({ job, parameters: { inputs, acceptGzip }, signal, now }, sink) => {
         const begun = now()
         await sweepDownloads(folder, begun - limits.downloadKeepMs)
-        const { files, warnings } = await listInputs(inputs, acceptGzip, workshop, signal)
+        const { files, warnings } = await listInputs(inputs, acceptGzip, workshop, boundariesOf(workshop, job), signal)
         for (const warning of warnings) sink.warn(warning)
         const refusal = refusalOf(files, workshop)
         if (refusal) return refusal
@@ -119,12 +120,13 @@ async function splitFile(
   sink: Sink<LineRange>,
   workshop: Workshop,
 ): Promise<StepOutcome> {
-  const { data, signal } = details
+  const { data, job, signal } = details
   const { mark, begun, index, name, source, type, problem } = data
   if (problem) return fail(problem.reason, problem.message)
+  const open = openFor(job, mark, workshop)
   try {
-    const { path, sha256 } = await plainFile(details, workshop)
-    for await (const range of rangesOf(path, workshop.limits.rangeBytes, signal)) {
+    const { path, sha256 } = await plainFile(details, workshop, open)
+    for await (const range of rangesOf(path, open, workshop.limits.rangeBytes, signal)) {
       if (range.sha256 !== null && sha256 !== null && range.sha256 !== sha256) {
         await forget(path)
         throw damaged(name)
@@ -147,6 +149,7 @@ async function splitFile(
 async function plainFile(
   { data, parameters, job, attempt, signal, progress }: StepDetails<{ readonly acceptGzip: boolean }, ImportFile>,
   { folder, limits, clock, dialer }: Workshop,
+  open: OpenFile,
 ): Promise<{ readonly path: string; readonly sha256: string | null }> {
   const { mark, index, name, url } = data
   const copies = downloadFolder(folder, job.id, mark)
@@ -154,9 +157,14 @@ async function plainFile(
   const { acceptGzip } = parameters
   const tools = { dialer: dialer(), clock, limits, acceptGzip, attempt, signal, progress }
   const found = url === null ? { path: data.path!, sha256: null } : await download(url, `${copy}.fetched`, tools)
-  if (!(await isGzip(found.path))) return found
+  if (!(await isGzip(found.path, open))) return found
   const plain = `${copy}.ndjson`
-  await plainCopy(found.path, plain, name, { sha256: found.sha256, bytesMax: limits.fileBytesMax, attempt, signal })
+  await plainCopy(found.path, plain, name, open, {
+    sha256: found.sha256,
+    bytesMax: limits.fileBytesMax,
+    attempt,
+    signal,
+  })
   return { path: plain, sha256: null }
 }
 

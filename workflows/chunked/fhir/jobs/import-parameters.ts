@@ -1,5 +1,5 @@
+import { path } from 'sluice/chunked'
 import { z } from 'zod'
-import { path } from './place.ts'
 import { typeName } from './resource-types.ts'
 
 const inputsMax = 1_000

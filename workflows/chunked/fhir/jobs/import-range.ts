@@ -1,4 +1,3 @@
-import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fail, type StepDetails } from 'sluice/chunked'
 import { z } from 'zod'
@@ -8,8 +7,10 @@ import { type Line, type LineBatch, readLines } from '../ndjson.ts'
 import { BadLines } from './bad-lines.ts'
 import { badSample, type LineCounts, lineCounts, noLines, sumOf, type TypeCounts, typeCounts } from './import-counts.ts'
 import { errorFolder, type LineRange } from './import-file.ts'
+import { openFor } from './job-file.ts'
 import { stateOf } from './line-ranges.ts'
 import { accessProblem } from './place.ts'
+import type { OpenFile } from './plain-copy.ts'
 import type { Workshop } from './workshop.ts'
 
 /** What a range of lines came to. */
@@ -48,8 +49,9 @@ const noAnswer: ImportAnswer = { verdicts: [], refused: [], types: {} }
  */
 export async function importRange(
   details: StepDetails<{ readonly index: boolean }, LineRange>,
-  { desk, folder, limits, lineBytesMax }: Workshop,
+  workshop: Workshop,
 ): Promise<RangeOutcome> {
+  const { desk, folder, limits, lineBytesMax } = workshop
   const { data, parameters, job, chunk, attempt, signal, progress } = details
   const { mark, begun, file, range, from, to, sha256 } = data
   const name = `${String(file.index).padStart(5, '0')}-${String(range).padStart(5, '0')}.ndjson`
@@ -58,7 +60,7 @@ export async function importRange(
   const tally = new RangeTally(file.name)
   let offset = from.offset
   try {
-    for await (const batch of linesOf(data, {
+    for await (const batch of linesOf(data, openFor(job, mark, workshop), {
       lineBytesMax,
       linesMax: limits.groupLines,
       bytesMax: limits.groupBytes,
@@ -89,9 +91,12 @@ export async function importRange(
 
 async function* linesOf(
   { path, size, changedMs, from, to }: LineRange,
+  open: OpenFile,
   limits: { readonly lineBytesMax: number; readonly linesMax: number; readonly bytesMax: number },
 ): AsyncGenerator<LineBatch> {
-  const handle = await open(path, 'r').catch((error: unknown) => {
+  const handle = await open(path).catch((error: unknown) => {
+    // An outcome says all that there is to say.
+    if (!(error instanceof Error)) throw error
     const { reason, message } = accessProblem(error, path)
     throw fail(reason, `${message} It was there when the job began; start another job.`)
   })

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs'
 import { access, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Boundaries } from 'sluice/chunked'
 import { dialErrorDetail, display } from 'sluice/dial'
 import { messageOf } from 'sluice/errors'
 import { dialProblem } from './dial-problem.ts'
@@ -25,13 +26,16 @@ export async function listInputs(
   inputs: readonly ImportInput[],
   acceptGzip: boolean,
   workshop: Workshop,
+  boundaries: Boundaries,
   signal: AbortSignal,
 ): Promise<Listing> {
   const listings: Listing[] = []
   for (let at = 0; at < inputs.length; at += headsAtOnce) {
     signal.throwIfAborted()
     const group = inputs.slice(at, at + headsAtOnce)
-    listings.push(...(await Promise.all(group.map((input) => listInput(input, acceptGzip, workshop, signal)))))
+    listings.push(
+      ...(await Promise.all(group.map((input) => listInput(input, acceptGzip, workshop, boundaries, signal)))),
+    )
   }
   return { files: listings.flatMap(({ files }) => files), warnings: listings.flatMap(({ warnings }) => warnings) }
 }
@@ -40,6 +44,7 @@ async function listInput(
   input: ImportInput,
   acceptGzip: boolean,
   workshop: Workshop,
+  boundaries: Boundaries,
   signal: AbortSignal,
 ): Promise<Listing> {
   const { url, file, folder } = input
@@ -49,13 +54,18 @@ async function listInput(
     const problem = await urlProblem(url, acceptGzip, workshop, signal)
     return { files: [{ name: shown, source: urlSource(url, shown), type, url, path: null, problem }], warnings: [] }
   }
-  if (file !== undefined) return { files: [await localFile(file, type, workshop)], warnings: [] }
-  return listFolder(folder!, type, workshop)
+  if (file !== undefined) return { files: [await localFile(file, type, workshop, boundaries)], warnings: [] }
+  return listFolder(folder!, type, workshop, boundaries)
 }
 
 /** Only what lies in the folder itself and is called NDJSON. */
-async function listFolder(folder: string, type: string | null, workshop: Workshop): Promise<Listing> {
-  const found = await realPlace(folder, workshop.roots)
+async function listFolder(
+  folder: string,
+  type: string | null,
+  workshop: Workshop,
+  boundaries: Boundaries,
+): Promise<Listing> {
+  const found = await realPlace(folder, boundaries)
   if ('problem' in found) return { files: [unreadable(folder, type, found.problem)], warnings: [] }
   let names: readonly string[]
   try {
@@ -65,7 +75,7 @@ async function listFolder(folder: string, type: string | null, workshop: Worksho
   }
   const wanted = names.filter((name) => ndjsonName.test(name))
   const files: FoundFile[] = []
-  for (const name of wanted) files.push(await localFile(join(folder, name), type, workshop))
+  for (const name of wanted) files.push(await localFile(join(folder, name), type, workshop, boundaries))
   const others = names.filter((name) => !ndjsonName.test(name) && name !== manifestName).length
   const warnings = [
     ...(wanted.length === 0
@@ -81,8 +91,13 @@ function folderProblem(error: unknown, folder: string): Problem {
   return { reason: 'not a folder', message: `${folder} is a file; name it as file, not as folder.` }
 }
 
-async function localFile(file: string, type: string | null, { roots, limits }: Workshop): Promise<FoundFile> {
-  const found = await realPlace(file, roots)
+async function localFile(
+  file: string,
+  type: string | null,
+  { limits }: Workshop,
+  boundaries: Boundaries,
+): Promise<FoundFile> {
+  const found = await realPlace(file, boundaries)
   if ('problem' in found) return unreadable(file, type, found.problem)
   const { place } = found
   const problem = await readingProblem(place, limits.fileBytesMax)

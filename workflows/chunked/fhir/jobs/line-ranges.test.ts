@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { appendFile, mkdtemp, open, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -9,6 +9,7 @@ import { type Line, readLines } from '../ndjson.ts'
 import { rangesOf } from './line-ranges.ts'
 
 const signal = new AbortController().signal
+const openPlain = (path: string) => open(path, 'r')
 
 async function* piece(bytes: Buffer, from: number, to: number): AsyncGenerator<Uint8Array> {
   if (to > from) yield bytes.subarray(from, to)
@@ -35,7 +36,7 @@ test('the lines of all ranges are the lines of the file, with their numbers and 
         const bytes = Buffer.from(all.join('\n') + (endsWithBreak && all.length > 0 ? '\n' : ''))
         await writeFile(file, bytes)
         const ranges = []
-        for await (const range of rangesOf(file, rangeBytes, signal)) ranges.push(range)
+        for await (const range of rangesOf(file, openPlain, rangeBytes, signal)) ranges.push(range)
         const found: Line[] = []
         let at = 0
         for (const [index, range] of ranges.entries()) {
@@ -61,7 +62,7 @@ test('a file that grows while it is read is looked at again', async (t) => {
   await writeFile(file, '{}\n'.repeat(100))
   await assert.rejects(
     async () => {
-      for await (const _ of rangesOf(file, 10, signal)) await appendFile(file, '{}\n')
+      for await (const _ of rangesOf(file, openPlain, 10, signal)) await appendFile(file, '{}\n')
     },
     (error) => isOutcome(error) && error.kind === 'retry' && /changed/.test(error.error),
   )

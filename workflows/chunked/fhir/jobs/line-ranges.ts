@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type FileHandle, open } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 import { retry } from 'sluice/chunked'
 import type { LinePlace } from '../ndjson.ts'
 
@@ -30,10 +30,11 @@ export async function stateOf(handle: FileHandle): Promise<FileState> {
  */
 export async function* rangesOf(
   path: string,
+  open: (path: string) => Promise<FileHandle>,
   rangeBytes: number,
   signal: AbortSignal,
 ): AsyncGenerator<RangeOfLines & FileState> {
-  const handle = await open(path, 'r')
+  const handle = await open(path)
   try {
     const state = await stateOf(handle)
     const hash = createHash('sha256')

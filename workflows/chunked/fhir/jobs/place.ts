@@ -1,15 +1,8 @@
+import type { FileHandle } from 'node:fs/promises'
 import { realpath } from 'node:fs/promises'
-import { dirname, isAbsolute, relative, resolve } from 'node:path'
+import { type Boundaries, fail, isWithin, leadsWithin, openWithin, type StepJob } from 'sluice/chunked'
 import { messageOf } from 'sluice/errors'
-import { z } from 'zod'
-
-/** A file or folder as a parameter. A relative one is taken from where the job is started, not from where it runs. */
-export const path = z
-  .string()
-  .min(1, 'expected a path')
-  .max(4_096, 'expected a path of up to 4096 characters')
-  .refine((text) => !text.includes('\0'), 'expected a path without a zero character')
-  .transform((text) => resolve(text))
+import type { Workshop } from './workshop.ts'
 
 /** Why something is not what it should be: the reason is a short stable phrase, by which failures are counted. */
 export interface Problem {
@@ -17,42 +10,43 @@ export interface Problem {
   readonly message: string
 }
 
-/** The place itself, without links; a problem if there is none, or if it lies outside of the roots. */
+/**
+ * Where a job may read and write: what this process allows to all jobs; and to a job that brought limits of its own, these and what this
+ * process allows to such jobs.
+ */
+export function boundariesOf(
+  { roots, networkRoots }: Pick<Workshop, 'roots' | 'networkRoots'>,
+  job: Pick<StepJob, 'roots'>,
+): Boundaries {
+  return [roots, job.roots, job.roots === null ? null : networkRoots].filter((some) => some !== null)
+}
+
+/** The place itself, without links; a problem if there is none, or if it lies outside. */
 export async function realPlace(
   text: string,
-  roots: readonly string[] | null,
+  boundaries: Boundaries,
 ): Promise<{ readonly place: string } | { readonly problem: Problem }> {
+  // Asked first: what is refused must not tell whether it exists.
+  if (boundaries.length > 0 && !(await leadsWithin(text, boundaries))) return { problem: outside(text) }
   let place: string
   try {
     place = await realpath(text)
   } catch (error) {
     return { problem: accessProblem(error, text) }
   }
-  return (await isAllowed(place, roots)) ? { place } : { problem: outside(text) }
+  return (await isWithin(place, boundaries)) ? { place } : { problem: outside(text) }
 }
 
-/** For something that may not be there yet: the nearest folder above that is there decides. */
-export async function futurePlace(text: string, roots: readonly string[] | null): Promise<Problem | null> {
-  for (let above = text; ; above = dirname(above)) {
-    const found = await realPlace(above, roots)
-    if ('place' in found) return null
-    if (found.problem.reason !== noSuch || dirname(above) === above) return found.problem
-  }
+/** Opens what was found before, if it still lies where the job may read. */
+export async function openAllowed(path: string, boundaries: Boundaries): Promise<FileHandle> {
+  const handle = await openWithin(path, boundaries)
+  if (handle) return handle
+  const { reason, message } = outside(path)
+  throw fail(reason, message)
 }
 
-async function isAllowed(place: string, roots: readonly string[] | null): Promise<boolean> {
-  if (roots === null) return true
-  for (const root of roots) {
-    const way = relative(await realpath(root).catch(() => root), place)
-    if (way === '' || (!way.startsWith('..') && !isAbsolute(way))) return true
-  }
-  return false
-}
-
-const noSuch = 'no such file'
-
-function outside(text: string): Problem {
-  return { reason: 'file not allowed', message: `${text} lies outside of the folders that jobs may use.` }
+export function outside(text: string): Problem {
+  return { reason: 'file not allowed', message: `${text} lies outside of the folders that this job may use.` }
 }
 
 /** Errors of the file system that another attempt does not cure; others are thrown. */
@@ -60,7 +54,7 @@ export function accessProblem(error: unknown, text: string): Problem {
   switch ((error as NodeJS.ErrnoException).code) {
     case 'ENOENT':
     case 'ENOTDIR':
-      return { reason: noSuch, message: `${text} does not exist.` }
+      return { reason: 'no such file', message: `${text} does not exist.` }
     case 'EACCES':
     case 'EPERM':
       return { reason: 'file not readable', message: `${text} may not be read by this process: ${messageOf(error)}.` }

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { open, stat } from 'node:fs/promises'
+import { type FileHandle, stat } from 'node:fs/promises'
 import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
@@ -10,8 +9,10 @@ import { forget } from './download.ts'
 import { tooBig } from './input-files.ts'
 import { WholeFile } from './whole-file.ts'
 
-export async function isGzip(path: string): Promise<boolean> {
-  const handle = await open(path, 'r')
+export type OpenFile = (path: string) => Promise<FileHandle>
+
+export async function isGzip(path: string, open: OpenFile): Promise<boolean> {
+  const handle = await open(path)
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0)
     return bytesRead === 2 && buffer[0] === 0x1f && buffer[1] === 0x8b
@@ -32,7 +33,13 @@ export interface PlainCopyOptions {
  * Unpacks a file, so that its lines can be found by their bytes. The copy appears whole or not at all; if it is there already, an
  * attempt before this one has made it.
  */
-export async function plainCopy(from: string, to: string, name: string, options: PlainCopyOptions): Promise<void> {
+export async function plainCopy(
+  from: string,
+  to: string,
+  name: string,
+  open: OpenFile,
+  options: PlainCopyOptions,
+): Promise<void> {
   if (await stat(to).catch(() => null)) return
   const { sha256, bytesMax, attempt, signal } = options
   const hash = createHash('sha256')
@@ -45,7 +52,7 @@ export async function plainCopy(from: string, to: string, name: string, options:
   const file = await WholeFile.create(to, attempt)
   try {
     await pipeline(
-      createReadStream(from, { highWaterMark: 256 * 1024 }),
+      (await open(from)).createReadStream({ highWaterMark: 256 * 1024 }),
       digesting,
       createGunzip({ chunkSize: 256 * 1024 }),
       async (blocks: AsyncIterable<Buffer>) => {

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { type Boundaries, fail, isHandleWithin, leadsWithin } from 'sluice/chunked'
 import { SluiceError } from 'sluice/errors'
+import { outside } from './place.ts'
 
 /**
  * A file that appears under its name whole and durable, or not at all. Until then it stands beside it under the number of the
@@ -12,30 +14,40 @@ export class WholeFile {
   readonly path: string
   readonly #temporary: string
   readonly #handle: FileHandle
+  readonly #boundaries: Boundaries
   readonly #hash = createHash('sha256')
   #bytes = 0
 
-  private constructor(path: string, temporary: string, handle: FileHandle) {
+  private constructor(path: string, temporary: string, handle: FileHandle, boundaries: Boundaries) {
     this.path = path
     this.#temporary = temporary
     this.#handle = handle
+    this.#boundaries = boundaries
   }
 
-  static async create(path: string, attempt: number): Promise<WholeFile> {
-    await mkdir(dirname(path), { recursive: true })
+  /** With boundaries the folder must be there, and within them, links resolved: now, and whenever the file is looked at by its name. */
+  static async create(path: string, attempt: number, boundaries: Boundaries = []): Promise<WholeFile> {
+    if (boundaries.length === 0) await mkdir(dirname(path), { recursive: true })
+    else if (!(await leadsWithin(path, boundaries))) throw notAllowed(path)
     for (let earlier = 1; earlier <= attempt; earlier += 1) await rm(`${path}.${earlier}.tmp`, { force: true })
     const temporary = `${path}.${attempt}.tmp`
-    return new WholeFile(path, temporary, await open(temporary, 'wx'))
+    const file = new WholeFile(path, temporary, await open(temporary, 'wx'), boundaries)
+    if (await isHandleWithin(file.#handle, temporary, boundaries)) return file
+    await file.discard()
+    throw notAllowed(path)
   }
 
   /** All at once. */
   static async write(path: string, attempt: number, content: string, signal?: AbortSignal): Promise<void> {
-    const file = await WholeFile.create(path, attempt)
+    await (await WholeFile.create(path, attempt)).writeAll(content, signal)
+  }
+
+  async writeAll(content: string, signal?: AbortSignal): Promise<void> {
     try {
-      await file.write(Buffer.from(content))
-      await file.publish(signal)
+      await this.write(Buffer.from(content))
+      await this.publish(signal)
     } catch (error) {
-      await file.discard()
+      await this.discard()
       throw error
     }
   }
@@ -58,6 +70,7 @@ export class WholeFile {
     // Whoever was told to end has a successor, whose file this must not become.
     signal?.throwIfAborted()
     if (!(await this.#isOwn())) throw overtaken(this.path)
+    if (!(await isHandleWithin(this.#handle, this.#temporary, this.#boundaries))) throw notAllowed(this.path)
     await this.#handle.close()
     await rename(this.#temporary, this.path)
     await syncFolder(dirname(this.path))
@@ -75,6 +88,11 @@ export class WholeFile {
     const [own, there] = await Promise.all([this.#handle.stat(), stat(this.#temporary).catch(() => null)])
     return own.ino === there?.ino && own.dev === there.dev
   }
+}
+
+function notAllowed(path: string): unknown {
+  const { reason, message } = outside(path)
+  return fail(reason, message)
 }
 
 /** Worth another attempt, if there is nobody else. */

@@ -11,6 +11,8 @@ export interface Workshop {
   readonly dialer: () => Dialer
   /** Absolute; null: any place will do. */
   readonly roots: readonly string[] | null
+  /** The same for jobs that brought roots of their own; null: theirs are enough. */
+  readonly networkRoots: readonly string[] | null
   readonly limits: FhirLimits
   readonly lineBytesMax: number
   readonly tolerance: Tolerance
