@@ -9,7 +9,7 @@ import type { Actor, Move } from '../store.ts'
 import type { Edge } from '../transition.ts'
 import { childrenOf, jsonText } from './births.ts'
 import { followUp, moveOf } from './moves.ts'
-import type { Services } from './services.ts'
+import type { RunServices } from './run-services.ts'
 import { tell } from './telling.ts'
 
 /** Stands in the history where a person gave no reason. Rules are told that there is none. */
@@ -27,7 +27,7 @@ export type ActionResult =
 
 /** Acts on entities as they were read; whoever was moved meanwhile is read and decided anew, a few times. */
 export async function actOn(
-  services: Services,
+  services: RunServices,
   entities: readonly Entity[],
   action: string,
   actor: Actor,
@@ -41,6 +41,7 @@ export async function actOn(
     if (round > 0)
       open = (await services.store.get(open.map((entity) => entity.id))).filter((entity) => entity !== null)
     const lanes = await lanesOf(services, open)
+    await services.confirmLease?.()
     const stale: Entity[] = []
     await Promise.all(
       open.map(async (entity) => {
@@ -55,7 +56,7 @@ export async function actOn(
 }
 
 async function actOnOne(
-  services: Services,
+  services: RunServices,
   entity: Entity,
   lanes: readonly Lane[],
   action: string,
@@ -100,7 +101,7 @@ async function actOnOne(
 }
 
 function actionMove(
-  services: Services,
+  services: RunServices,
   entity: Entity,
   lanes: readonly Lane[],
   action: string,
@@ -187,7 +188,7 @@ function refuseSecond(machine: Machine, { id, state }: Entity, pending: Request,
   )
 }
 
-async function lanesOf(services: Services, entities: readonly Entity[]): Promise<Map<number, Lane[]>> {
+async function lanesOf(services: RunServices, entities: readonly Entity[]): Promise<Map<number, Lane[]>> {
   const lanes = new Map<number, Lane[]>()
   if (entities.length === 0) return lanes
   for (const lane of await services.store.lanes(entities.map((entity) => entity.id))) {
@@ -199,7 +200,8 @@ async function lanesOf(services: Services, entities: readonly Entity[]): Promise
   return lanes
 }
 
-const rankByRole: Readonly<Record<string, number>> = { submitter: 0, operator: 1, admin: 2 }
+/** A processor that acts on its children, and that nobody asked to, acts as `engine`. */
+const rankByRole: Readonly<Record<string, number>> = { submitter: 0, operator: 1, admin: 2, engine: 2 }
 
 /** Whoever asks in a role must have the edge's role, or a higher one. The engine itself acts in none. */
 function checkRole({ name, role: needed }: Edge, { id, machine }: Entity, { role }: Actor): void {

@@ -48,6 +48,11 @@ export class Completer {
     return this.#queue.length
   }
 
+  /** The store does not answer: a group is sent again and again. */
+  get isRepeating(): boolean {
+    return this.#trouble.isOn
+  }
+
   commit(move: Move): Promise<Verdict> {
     return new Promise((resolve, reject) => {
       this.#births += move.children.length

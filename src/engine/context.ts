@@ -10,6 +10,7 @@ import type { Edge } from '../transition.ts'
 import { actOn } from './actions.ts'
 import { childOf, jsonText } from './births.ts'
 import { asideOf } from './moves.ts'
+import { leaseLost, type RunServices, runServices } from './run-services.ts'
 import type { Running } from './running.ts'
 import type { Services } from './services.ts'
 
@@ -21,6 +22,7 @@ export class ProcessorContext implements Context {
   #fanOut: FanOut | null = null
   #view: View | null = null
   #log: Logger | null = null
+  #forRun: RunServices | null = null
   #progress: string | null = null
   #saying = false
   readonly #services: Services
@@ -96,6 +98,12 @@ export class ProcessorContext implements Context {
     return this.#running.entity.request?.actor ?? null
   }
 
+  /** The engine's own processors act and read by these. */
+  get services(): RunServices {
+    this.#forRun ??= runServices(this.#services, this.#running)
+    return this.#forRun
+  }
+
   get cursor(): unknown {
     return this.#fanOut || this.#running.entity.checkpoint ? this.#out().cursor : null
   }
@@ -119,27 +127,27 @@ export class ProcessorContext implements Context {
   }
 
   get children(): Context['children'] {
-    return (filter = {}) => pagesOf(this.#services, this.#running.entity, filter)
+    return (filter = {}) => pagesOf(this.services, this.#running.entity, filter)
   }
 
   get parent(): Context['parent'] {
     return async () => {
       const { parent } = this.#running.entity
-      return parent === null ? null : ((await this.#services.store.get([parent]))[0] ?? null)
+      return parent === null ? null : ((await this.services.store.get([parent]))[0] ?? null)
     }
   }
 
   get siblings(): Context['siblings'] {
-    return (filter) => siblingsOf(this.#services, this.#running.entity, filter)
+    return (filter) => siblingsOf(this.services, this.#running.entity, filter)
   }
 
   get actOnChildren(): Context['actOnChildren'] {
     return (action, filter = {}, input = null) =>
-      actOnChildren(this.#services, this.#running.entity, this, action, filter, input)
+      actOnChildren(this.services, this.#running.entity, this, action, filter, input)
   }
 
   get readLanes(): Context['readLanes'] {
-    return () => this.#services.store.lanes([this.#running.entity.id])
+    return () => this.services.store.lanes([this.#running.entity.id])
   }
 
   get now(): Context['now'] {
@@ -192,7 +200,7 @@ export class ProcessorContext implements Context {
 
   async #save(changes: Parameters<typeof asideOf>[1]): Promise<void> {
     const { entity, dropped } = this.#running
-    if (dropped) throw leaseLost(entity)
+    if (dropped) throw leaseLost(this.#running)
     this.#running.wrote = true
     const verdict = await this.#services.completer.commit(asideOf(entity, changes))
     switch (verdict.kind) {
@@ -200,8 +208,8 @@ export class ProcessorContext implements Context {
         return
       case 'stale':
         this.#running.dropped = true
-        this.#running.abort(leaseLost(entity))
-        throw leaseLost(entity)
+        this.#running.abort(leaseLost(this.#running))
+        throw leaseLost(this.#running)
       case 'full':
         throw new SluiceError('conflict', `A child's key is taken: ${verdict.pool} by ${verdict.holders.join(', ')}.`, {
           ...verdict,
@@ -374,15 +382,7 @@ function isForgiven({ checkpoint: before, error, attempts }: Entity, checkpoint:
   return (before?.forgiven ?? 0) < (error === null ? forgivenMax.deaths : forgivenMax.errors)
 }
 
-function leaseLost(entity: Entity): SluiceError {
-  return new SluiceError(
-    'lease_lost',
-    `The lease over ${entity.machine} ${entity.id} is over; its result is dropped.`,
-    { id: entity.id },
-  )
-}
-
-async function* pagesOf(services: Services, parent: Entity, filter: ChildFilter): AsyncIterable<Entity> {
+async function* pagesOf(services: RunServices, parent: Entity, filter: ChildFilter): AsyncIterable<Entity> {
   let after: number | undefined
   for (;;) {
     const page = await services.store.list({
@@ -397,7 +397,7 @@ async function* pagesOf(services: Services, parent: Entity, filter: ChildFilter)
   }
 }
 
-function siblingsOf({ store }: Services, { id, machine, parent }: Entity, filter: SiblingFilter): Promise<Page> {
+function siblingsOf({ store }: RunServices, { id, machine, parent }: Entity, filter: SiblingFilter): Promise<Page> {
   if (parent !== null) return store.list({ ...filter, parent })
   throw new SluiceError('invalid', `${machine} ${id} has no parent, and so no siblings.`, { id })
 }
@@ -411,7 +411,7 @@ interface WalkCursor {
 
 /** Group by group, with a checkpoint behind each: after a crash it goes on where it was, and counts nothing twice. */
 async function actOnChildren(
-  services: Services,
+  services: RunServices,
   parent: Entity,
   context: ProcessorContext,
   action: string,

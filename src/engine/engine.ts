@@ -45,12 +45,13 @@ export class Engine {
     if (!Array.isArray(options.implementations)) {
       throw new SluiceError('invalid', 'An engine needs its implementations: a list of what implement() returned.')
     }
-    const registry = new Registry([...options.implementations, walkImplementation(() => this.#services)])
+    const registry = new Registry([...options.implementations, walkImplementation()])
     const name = `${options.name ?? 'engine'}-${token(clock)}`
     const log = options.log ?? pino({ level: 'warn' })
     const trouble = new Trouble(clock, log, 'a commit', 10)
     const completer = new Completer(options.store, clock, limits, name, trouble, (move) => this.#expect(move.wait))
-    this.#services = { store: options.store, clock, limits, registry, completer, log, name }
+    const readTrouble = new Trouble(clock, log, 'a read of a run', 10)
+    this.#services = { store: options.store, clock, limits, registry, completer, log, readTrouble, name }
     this.#worker = new Worker(this.#services, {
       name,
       host: options.host ?? 'local',

@@ -17,6 +17,7 @@ import { decideSafely } from './deciding.ts'
 import { afterMove, asideOf, followUp, moveOf, withClaimHops } from './moves.ts'
 import { occurrenceOf, runEdge, spent } from './outcomes.ts'
 import type { Run } from './registry.ts'
+import { runServices } from './run-services.ts'
 import type { Running } from './running.ts'
 import type { Services } from './services.ts'
 import { tell } from './telling.ts'
@@ -101,7 +102,7 @@ export class Executor {
 
   async #runOverChildren(work: Work, path: Path, edge: Edge, processor: Processor): Promise<Outcome> {
     const { entity, run } = work.running
-    const lanes = await this.#services.store.lanes([entity.id])
+    const lanes = await runServices(this.#services, work.running).store.lanes([entity.id])
     return runEdge(run.implementation, edge, processor, this.contextOf(work, path, edge, lanes))
   }
 

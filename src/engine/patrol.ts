@@ -44,10 +44,13 @@ export class Patrol {
   }
 
   #round(): void {
-    const { store, limits } = this.#services
+    const { store, limits, completer } = this.#services
     const now = store.time()
     for (const running of [...this.#running]) {
       if (running.dropped || now - running.startedAt < everyMs) continue
+      const isSoonLate = now >= running.deadline - 2 * everyMs
+      // Before the renewing thread takes it for late, too.
+      if (isSoonLate && (running.failingReads > 0 || completer.isRepeating)) running.putOff(now)
       if (now >= running.deadline) this.#late(running)
       else if (!running.watched) {
         running.watched = true

@@ -22,6 +22,8 @@ export class Running {
   wrote = false
   /** It has made a checkpoint that no attempt before had reached: what went wrong before that does not count. */
   isFurther = false
+  /** How many of its reads wait because the store does not answer: meanwhile it is not late. */
+  failingReads = 0
   /** Where it stands among those that run: its set's own business. */
   place = nowhere
   #controller: AbortController | null = null
@@ -58,6 +60,12 @@ export class Running {
     this.isFurther = false
     this.startedAt = now
     this.limit(timeoutMs)
+  }
+
+  /** The store does not answer this run: the time that it waits is not its own. */
+  putOff(now: number): void {
+    this.deadline = now + this.timeoutMs
+    this.watched = false
   }
 
   /** How long this run may take, from when it began. */

@@ -4,6 +4,7 @@ import type { Limits } from '../limits.ts'
 import type { Store } from '../store.ts'
 import type { Completer } from './completer.ts'
 import type { Registry } from './registry.ts'
+import type { Trouble } from './trouble.ts'
 
 /** What the parts of one engine share. */
 export interface Services {
@@ -13,6 +14,8 @@ export interface Services {
   readonly registry: Registry
   readonly completer: Completer
   readonly log: Logger
+  /** Tells of reads of runs that the store does not answer. */
+  readonly readTrouble: Trouble
   /** Unique to this engine: begins the ids of its operations. */
   readonly name: string
 }

@@ -36,6 +36,11 @@ export class Trouble {
     return pauseMs * (1 + this.#clock.random())
   }
 
+  /** It has failed, and has not worked since. */
+  get isOn(): boolean {
+    return this.#failures > 0
+  }
+
   over(): void {
     if (this.#failures === 0) return
     this.#log.warn({ failures: this.#failures, ms: this.#clock.now() - this.#since }, `${this.#what} works again`)

@@ -7,7 +7,8 @@ import { defineMachine } from '../machine.ts'
 import { done, fail, type Outcome, poll } from '../outcome.ts'
 import type { Actor, Filter } from '../store.ts'
 import { type ActionResult, actOn } from './actions.ts'
-import type { Services } from './services.ts'
+import type { ProcessorContext } from './context.ts'
+import type { RunServices } from './run-services.ts'
 
 const count = z.int().min(0)
 const text = z.string().nullable()
@@ -80,18 +81,17 @@ interface Cursor {
 
 const nobodyAsked: WalkTally = { done: 0, requested: 0, refused: 0, stale: 0, refusals: [] }
 
-/** The services come late: the walk's machine is one of those that they are made of. */
-export function walkImplementation(services: () => Services): Implementation {
+export function walkImplementation(): Implementation {
   return implement(walkMachine, {
     processors: {
-      walk: (context) => walk(services(), context),
+      walk: (context) => walk((context as Context as ProcessorContext).services, context),
       report: ({ data, cursor }) => done({ ...data, result: cursorOf(cursor).tally }),
     },
   })
 }
 
 /** Group by group, with a checkpoint behind each: after a crash it goes on where it was. */
-async function walk(services: Services, context: Context<WalkData>): Promise<Outcome> {
+async function walk(services: RunServices, context: Context<WalkData>): Promise<Outcome> {
   const { data } = context
   let { after, tally } = cursorOf(context.cursor)
   try {
@@ -122,7 +122,7 @@ function pageOf(data: WalkData, after: EntityId, pageMax: number): Filter {
  * already is counted, and not asked a second time: it may have failed again since, which is another matter.
  */
 async function askGroup(
-  services: Services,
+  services: RunServices,
   context: Context<WalkData>,
   entities: readonly Entity[],
   resumed: boolean,
@@ -135,7 +135,7 @@ async function askGroup(
 }
 
 async function askedBefore(
-  services: Services,
+  services: RunServices,
   { data, entity: { createdAt } }: Context<WalkData>,
   entities: readonly Entity[],
 ): Promise<readonly ActionResult[]> {
@@ -152,7 +152,13 @@ async function askedBefore(
 }
 
 /** Looks back over the last page of its history: the walk's own move is a recent one. */
-async function hasMoved(services: Services, id: EntityId, seq: number, actor: Actor, since: number): Promise<boolean> {
+async function hasMoved(
+  services: RunServices,
+  id: EntityId,
+  seq: number,
+  actor: Actor,
+  since: number,
+): Promise<boolean> {
   const { pageMax } = services.limits
   const { moves } = await services.store.events({ entity: id, afterSeq: Math.max(0, seq - pageMax), limit: pageMax })
   return moves.some((move) => move.at >= since && move.requestId === actor.requestId && move.actor === actor.actor)

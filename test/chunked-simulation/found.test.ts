@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { pino } from 'pino'
+import { openSluice } from 'sluice'
+import { memoryStore } from 'sluice/memory'
 import { z } from 'zod'
-import { defineJob, fail } from '../../workflows/chunked/index.ts'
+import { Engine } from '../../src/engine/engine.ts'
+import { defineJob, fail, openChunked } from '../../workflows/chunked/index.ts'
 import { Stage } from '../../workflows/chunked/test/stage.ts'
 
 const none = z.object({})
@@ -51,5 +55,48 @@ describe('what the simulation has found', () => {
     await kit.drain()
     assert.equal((await stage.view(id)).state, 'failed')
     assert.equal(runs, 3)
+  })
+
+  test('a lost connection is not taken for a handler that fails: a rerun tells of the end that it undoes', async (t) => {
+    const told: string[] = []
+    let isUp = false
+    const job = defineJob({
+      id: 'told',
+      version: 1,
+      parameters: none,
+      onFailed: ({ id, generation }) => {
+        if (!isUp) throw new Error('not there yet')
+        told.push(`${id}:${generation}`)
+      },
+    }).firstStep({ id: 'only', run: () => (isUp ? undefined : fail('broken')) })
+    const memory = memoryStore()
+    let cuts = 0
+    const lanes: typeof memory.lanes = async (parents) => {
+      // More often than the rerun waits for a handler that fails.
+      if (isUp && parents.length === 1 && cuts < 8) {
+        cuts += 1
+        throw new Error('the connection was lost')
+      }
+      return memory.lanes(parents)
+    }
+    const chunked = openChunked({ definitions: [job] })
+    const { implementations } = chunked
+    const sluice = await openSluice({ store: { ...memory, lanes }, implementations, log: pino({ level: 'silent' }) })
+    t.after(() => sluice.stop())
+    // The connection of those who ask is another one.
+    const people = new Engine({ store: memory, implementations }).control
+    const { id } = await chunked.start(sluice, job, {})
+    assert.equal((await sluice.settled(id, 30_000))?.state, 'failed')
+    isUp = true
+    await chunked.rerun(people, id)
+    for await (const { events } of sluice.watch({ after: 0 })) {
+      if (
+        events.some(
+          ({ entity, transition }) => entity === id && ['rerun', 'request_failed_failed'].includes(transition),
+        )
+      )
+        break
+    }
+    assert.deepEqual([told, cuts], [[`${id}:0`], 8])
   })
 })
