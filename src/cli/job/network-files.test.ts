@@ -25,16 +25,21 @@ async function server(cwd: string, ...words: readonly string[]) {
   const running = start(cwd, ['serve', '--listen', '127.0.0.1:0', '--log', 'silent', '--json', ...words])
   started.push(running)
   const { url } = JSON.parse((await running.told(/^\{.*\}\n/)) ?? '{}') as { url: string }
-  const options = ['--name', 'sender', '--role', 'submitter', '--collections', 'a', '--json']
-  const { token } = resultIn(await sluice(cwd, 'token', 'create', ...options)) as { token: string }
-  const ask = async (method: string, path: string, body?: unknown): Promise<Answer> => {
+  const tokenOf = async (collection: string) => {
+    const options = ['--name', `of-${collection}`, '--role', 'submitter', '--collections', collection, '--json']
+    return (resultIn(await sluice(cwd, 'token', 'create', ...options)) as { token: string }).token
+  }
+  const [own, other] = [await tokenOf('a'), await tokenOf('b')]
+  const ask = async (method: string, path: string, body?: unknown, token = own): Promise<Answer> => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
     const init = body === undefined ? { method, headers } : { method, headers, body: JSON.stringify(body) }
     const response = await fetch(`${url}${path}`, init)
     const text = await response.text()
     return { status: response.status, text, body: JSON.parse(text) }
   }
-  return { ask, run: (definition: string, parameters: unknown) => ask('POST', '/api/jobs', { definition, parameters }) }
+  const run = (definition: string, parameters: unknown, token = own) =>
+    ask('POST', '/api/jobs', { definition, parameters }, token)
+  return { ask, run, other }
 }
 
 /** Every way in which a built-in job can name a place, one after another. */
@@ -88,7 +93,7 @@ test('with roots it uses what is below them, links resolved, and no message quot
   symlinkSync(outside, join(root, 'way-out'))
   symlinkSync(join(outside, 'people.txt'), join(root, 'people.ndjson'))
   symlinkSync(join(outside, 'yet-to-come'), join(root, 'dangling'))
-  const { ask, run } = await server(cwd, '--roots', root)
+  const { ask, run, other } = await server(cwd, '--roots', root)
   const ways = waysOf(outside)
   const links = {
     'fhir-import': [
@@ -103,9 +108,9 @@ test('with roots it uses what is below them, links resolved, and no message quot
     for (const parameters of all) assertRefused(await run(definition, parameters), outside)
   }
 
-  const settled = async ({ body: { id } }: Answer) => {
+  const settled = async ({ body: { id } }: Answer, token?: string) => {
     await sluice(cwd, 'watch', String(id), '--quiet')
-    return ask('GET', `/api/jobs/${id}`)
+    return ask('GET', `/api/jobs/${id}`, undefined, token)
   }
   const good = await settled(await run('fhir-import', { inputs: [{ folder: join(root, 'in') }] }))
   assert.match(good.text, /"state":"completed"/)
@@ -114,6 +119,10 @@ test('with roots it uses what is below them, links resolved, and no message quot
   const exported = await settled(await run('fhir-export', { into: join(root, 'out', 'first') }))
   assert.match(exported.text, /"state":"completed"/)
   assert.ok(readdirSync(join(root, 'out', 'first')).includes('manifest.json'))
+  assert.match(exported.text, /"resources":1/)
+  const foreign = await settled(await run('fhir-export', { into: join(root, 'out', 'second') }, other), other)
+  assert.match(foreign.text, /"state":"completed"/)
+  assert.match(foreign.text, /"resources":0/, 'a token of another collection exports nothing of this one')
   // A link below a root is found when the folder is listed.
   const linked = await settled(await run('fhir-import', { inputs: [{ folder: root }] }))
   assert.match(linked.text, /"state":"failed"/)

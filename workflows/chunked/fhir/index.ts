@@ -21,6 +21,7 @@ export type {
   ReindexVerdict,
   StoredResource,
   TypeCount,
+  Within,
 } from './resources/resources.ts'
 export {
   type SampleCounts,

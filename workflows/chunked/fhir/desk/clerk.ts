@@ -12,6 +12,7 @@ import {
   type PutVerdict,
   Resources,
   type StoredResource,
+  type Within,
 } from '../resources/resources.ts'
 import { type Checked, type Resource, Validator } from '../validation.ts'
 import type { DeskSettings, ExportPage, ImportAnswer, ImportGroup, ResourceQuery, Served } from './wire.ts'
@@ -61,7 +62,7 @@ export class Clerk {
   }
 
   /** Good lines are stored, together; bad ones are told of. */
-  import({ source, reading, key, type, index, lines }: ImportGroup): ImportAnswer {
+  import({ source, reading, key, type, collection = null, index, lines }: ImportGroup): ImportAnswer {
     const { validator } = this.#ready()
     const refused: { line: number; issues: readonly Issue[] }[] = []
     const entries: Entry[] = []
@@ -81,6 +82,7 @@ export class Clerk {
         id,
         json,
         origin,
+        collection,
         ...(index ? { index: () => this.#index(resource) } : {}),
       })
       return true
@@ -97,12 +99,12 @@ export class Clerk {
     return { bytes: new TextEncoder().encode(text), resources: items.length, next }
   }
 
-  get(type: string, id: string): Served | null {
-    const found = this.resources.get(type, id)
+  get(type: string, id: string, within: Within = {}): Served | null {
+    const found = this.resources.get(type, id, within)
     return found && served(found)
   }
 
-  search({ type, param, value, limit, after = null }: ResourceQuery): Page<Served, string> {
+  search({ type, param, value, limit, after = null, collection = null }: ResourceQuery): Page<Served, string> {
     const { parameters } = this.#ready().indexer
     const known = parameters.of(type).get(param)
     if (!known) {
@@ -113,7 +115,7 @@ export class Clerk {
         { type, param },
       )
     }
-    const { items, next } = this.resources.search({ type, param, kind: known.kind, value, limit, after })
+    const { items, next } = this.resources.search({ type, param, kind: known.kind, value, limit, after, collection })
     return { items: items.map(served), next }
   }
 

@@ -17,12 +17,12 @@ function serve(port: NonNullable<typeof parentPort>, settings: DeskSettings): vo
     import: (group) => clerk.import(group),
     check: (texts) => clerk.check(texts),
     reindex: (numbers) => resources.reindex(numbers),
-    types: () => resources.types(),
+    types: (within) => resources.types(within),
     ranges: (query) => resources.ranges(query),
     ids: ({ range, ...rest }) => resources.ids(range, rest),
     read: (numbers) => resources.read(numbers),
     export: (query) => clerk.export(query),
-    get: ({ type, id }) => clerk.get(type, id),
+    get: ({ type, id, ...within }) => clerk.get(type, id, within),
     search: (query) => clerk.search(query),
     stop: () => {
       clerk.close()

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { type ErrorCode, errorCodes, SluiceError } from 'sluice/errors'
+import type { Within } from '../resources/resources.ts'
 import { defaultValidation, type ValidationSettings } from '../validation.ts'
 import type { Answer, DeskSettings, Failure, ImportGroup, Question, ResourceQuery, Verb, Verbs } from './wire.ts'
 
@@ -40,7 +41,7 @@ export class FhirDesk {
 
   /** Resolves when the file is open: what is wrong with it is said now, not by the first resource. */
   async start(): Promise<void> {
-    await this.ask('types', null)
+    await this.ask('types', {})
   }
 
   /** Checks lines and stores the good ones, durably and all together. */
@@ -58,8 +59,8 @@ export class FhirDesk {
     return this.ask('reindex', numbers)
   }
 
-  types() {
-    return this.ask('types', null)
+  types(within: Within = {}) {
+    return this.ask('types', within)
   }
 
   ranges(query: Verbs['ranges']['given']) {
@@ -79,8 +80,8 @@ export class FhirDesk {
     return this.ask('export', query)
   }
 
-  get(type: string, id: string) {
-    return this.ask('get', { type, id })
+  get(type: string, id: string, within: Within = {}) {
+    return this.ask('get', { type, id, ...within })
   }
 
   search(query: ResourceQuery) {

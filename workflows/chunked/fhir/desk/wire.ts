@@ -9,6 +9,7 @@ import type {
   ReindexVerdict,
   StoredResource,
   TypeCount,
+  Within,
 } from '../resources/resources.ts'
 import type { ValidationSettings } from '../validation.ts'
 
@@ -23,6 +24,8 @@ export interface ImportGroup {
   readonly reading?: string
   /** All resources are to be of this type; others are refused. */
   readonly type?: string
+  /** Whose the resources are. Default: nobody's. */
+  readonly collection?: string | null
   /** The same when the group comes again: it is then told what it was told before. */
   readonly key?: string
   /** Whether the terms for searching are made at once; if not, a re-index makes them. */
@@ -48,7 +51,7 @@ export interface ExportPage {
   readonly next: number | null
 }
 
-export interface ResourceQuery {
+export interface ResourceQuery extends Within {
   readonly type: string
   /** The code of a search parameter of R4. */
   readonly param: string
@@ -73,7 +76,7 @@ export interface Verbs {
   readonly import: { readonly given: ImportGroup; readonly answer: ImportAnswer }
   readonly check: { readonly given: readonly string[]; readonly answer: readonly (readonly Issue[])[] }
   readonly reindex: { readonly given: readonly number[]; readonly answer: readonly ReindexVerdict[] }
-  readonly types: { readonly given: null; readonly answer: readonly TypeCount[] }
+  readonly types: { readonly given: Within; readonly answer: readonly TypeCount[] }
   readonly ranges: { readonly given: RangeQuery; readonly answer: Page<NumberRange> }
   readonly ids: {
     readonly given: { readonly range: NumberRange } & IdQuery
@@ -81,7 +84,10 @@ export interface Verbs {
   }
   readonly read: { readonly given: readonly number[]; readonly answer: readonly (StoredResource | null)[] }
   readonly export: { readonly given: PageQuery; readonly answer: ExportPage }
-  readonly get: { readonly given: { readonly type: string; readonly id: string }; readonly answer: Served | null }
+  readonly get: {
+    readonly given: Within & { readonly type: string; readonly id: string }
+    readonly answer: Served | null
+  }
   readonly search: { readonly given: ResourceQuery; readonly answer: Page<Served, string> }
   readonly stop: { readonly given: null; readonly answer: null }
 }

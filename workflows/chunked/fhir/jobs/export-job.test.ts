@@ -6,6 +6,8 @@ import { describe, test } from 'node:test'
 import { storeKinds } from '../../test/stage.ts'
 import { writeSample } from '../sample.ts'
 import type { ExportManifest, ExportReport } from './export-job.ts'
+import type { ImportReport } from './import-report.ts'
+import type { ReindexReport } from './reindex-job.ts'
 import { FhirStage } from './test/fhir-stage.ts'
 
 async function filled(fhir: FhirStage, count: number) {
@@ -54,6 +56,41 @@ for (const kind of storeKinds) {
 }
 
 describe('fhir-export', () => {
+  test('a job with a collection stores into it, and exports, indexes and finds nothing else', async () => {
+    await using fhir = await FhirStage.open('memory', { limits: { exportResources: 2 } })
+    const lines = (whose: string) =>
+      ['a', 'b', 'c'].map((id) => JSON.stringify({ resourceType: 'Patient', id, name: [{ family: whose }] })).join('\n')
+    const run = async (id: string, parameters: unknown, collection?: string) => {
+      const options = collection === undefined ? {} : { collection }
+      const view = await fhir.stage.run(fhir.job(id), parameters, options)
+      assert.equal(view.state, 'completed', view.errorMessage ?? '')
+      return view.report as ExportReport & ImportReport & ReindexReport
+    }
+    for (const whose of ['red', 'blue', 'none']) {
+      await writeFile(fhir.at(`${whose}.ndjson`), lines(whose))
+      const inputs = [{ file: fhir.at(`${whose}.ndjson`) }]
+      const collection = whose === 'none' ? undefined : whose
+      assert.equal((await run('fhir-import', { inputs }, collection)).created, 3, 'ids are those of the collection')
+    }
+    const families = async (into: string, collection?: string) => {
+      const { output, folder, resources } = await run('fhir-export', { into: fhir.at(into) }, collection)
+      const texts = await Promise.all(output.map(({ url }) => readFile(join(folder, url), 'utf8')))
+      return [resources, ...new Set(texts.join('').match(/red|blue|none/g))]
+    }
+    assert.deepEqual(await families('red', 'red'), [3, 'red'])
+    assert.deepEqual(await families('green', 'green'), [0])
+    assert.deepEqual(await families('all'), [9, 'red', 'blue', 'none'])
+
+    assert.equal((await run('fhir-reindex', {}, 'blue')).resources, 3)
+    const { desk } = fhir.jobs
+    const query = { type: 'Patient', param: 'family', limit: 10 }
+    assert.equal((await desk.search({ ...query, value: 'red' })).items.length, 0, 'only blue is indexed')
+    assert.equal((await run('fhir-reindex', {})).resources, 6)
+    const found = async (value: string, collection?: string) =>
+      (await desk.search({ ...query, value, ...(collection === undefined ? {} : { collection }) })).items.length
+    assert.deepEqual([await found('red'), await found('red', 'red'), await found('red', 'blue')], [3, 3, 0])
+  })
+
   test('only some types, and only what was stored since a time', async () => {
     await using fhir = await FhirStage.open('memory')
     await filled(fhir, 300)

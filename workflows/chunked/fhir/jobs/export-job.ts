@@ -74,7 +74,7 @@ export function exportJob(workshop: Workshop): JobDefinition {
         // The claim carries the key: an attempt after a crash finds the folder claimed by itself, and goes on.
         const problem = await claimFolder(into, boundariesOf(workshop, job), `job ${job.id}, ${idempotencyKey}`)
         if (problem) return fail(problem.reason, problem.message)
-        const { types, missing } = chosenTypes(await desk.types(), wanted)
+        const { types, missing } = chosenTypes(await desk.types({ collection: job.collection }), wanted)
         for (const type of missing) sink.warn(`There are no resources of type ${type}.`)
         const total = types.reduce((sum, { resources }) => sum + resources, 0)
         const size = Math.max(limits.exportResources, Math.ceil(total / limits.exportFilesMax))
@@ -89,10 +89,15 @@ export function exportJob(workshop: Workshop): JobDefinition {
       concurrency: 4,
       weight: 0.02,
       output: range,
-      run: async ({ data: { type, size, begun } }, sink) => {
+      run: async ({ job: { collection }, data: { type, size, begun } }, sink) => {
         let part = 0
         for (let after: number | null = 0; after !== null; ) {
-          const page: Awaited<ReturnType<typeof desk.ranges>> = await desk.ranges({ type, sizeMax: size, after })
+          const page: Awaited<ReturnType<typeof desk.ranges>> = await desk.ranges({
+            type,
+            sizeMax: size,
+            after,
+            collection,
+          })
           for (const { from, to } of page.items) {
             part += 1
             await sink.accept({ type, from, to, part, begun })
@@ -116,7 +121,8 @@ export function exportJob(workshop: Workshop): JobDefinition {
         try {
           for (let after: number | null = from - 1; after !== null; ) {
             signal.throwIfAborted()
-            const query = { type, after, to, limit: pageResources, charsMax: pageChars }
+            const { collection } = job
+            const query = { type, after, to, limit: pageResources, charsMax: pageChars, collection }
             const page: Awaited<ReturnType<typeof desk.export>> = await desk.export(
               since === undefined ? query : { ...query, since: Date.parse(since) },
             )

@@ -69,7 +69,15 @@ export async function importRange(
       const lines = batch.lines.flatMap((line) => ('text' in line ? [{ line: line.line, text: line.text }] : []))
       const { type, source } = file
       const key = `${mark}:${chunk.id}:${offset}`
-      const group = { source, reading: mark, key, index: parameters.index, lines, ...(type === null ? {} : { type }) }
+      const group = {
+        source,
+        reading: mark,
+        key,
+        index: parameters.index,
+        collection: job.collection,
+        lines,
+        ...(type === null ? {} : { type }),
+      }
       const answer = lines.length === 0 ? noAnswer : await desk.import(group)
       for (const one of refusedOf(batch, answer)) {
         tally.refuse(one)

@@ -58,14 +58,14 @@ export function reindexJob({ desk, limits }: Workshop): JobDefinition {
       description: 'Finds the ranges in which there are resources to index',
       output: range,
       weight: 0.01,
-      run: async ({ parameters: { types: wanted, all }, now }, sink) => {
+      run: async ({ job: { collection }, parameters: { types: wanted, all }, now }, sink) => {
         const begun = now()
-        const { types, missing } = chosenTypes(await desk.types(), wanted)
+        const { types, missing } = chosenTypes(await desk.types({ collection }), wanted)
         for (const type of missing) sink.warn(`There are no resources of type ${type}.`)
         for (const { type, stale } of types) {
           if (!all && stale === 0) continue
           for (let after: number | null = 0; after !== null; ) {
-            const { items, next } = await desk.ranges({ type, sizeMax: rangeSize, after })
+            const { items, next } = await desk.ranges({ type, sizeMax: rangeSize, after, collection })
             for (const { from, to } of items) await sink.accept({ type, from, to, begun })
             after = next
           }
@@ -78,9 +78,9 @@ export function reindexJob({ desk, limits }: Workshop): JobDefinition {
       output: numbers,
       concurrency: 4,
       weight: 0.04,
-      run: async ({ data: { type, from, to, begun }, parameters: { all } }, sink) => {
+      run: async ({ job: { collection }, data: { type, from, to, begun }, parameters: { all } }, sink) => {
         for (let after: number | null = 0; after !== null; ) {
-          const query = { range: { type, from, to }, after, limit: reindexGroup, stale: !all }
+          const query = { range: { type, from, to }, after, limit: reindexGroup, stale: !all, collection }
           const page: Awaited<ReturnType<typeof desk.ids>> = await desk.ids(query)
           if (page.items.length > 0) await sink.accept({ type, begun, numbers: [...page.items] })
           after = page.next

@@ -9,6 +9,7 @@ import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { isSluiceError } from 'sluice'
 import { Resources } from './resources.ts'
+import { migrations } from './schema.ts'
 
 function folderOf(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-resources-'))
@@ -31,7 +32,7 @@ test('a database of another program, a newer one and a file that is none are eac
   const newer = new DatabaseSync(join(folder, 'newer.db'))
   newer.exec('PRAGMA user_version = 99')
   newer.close()
-  assert.throws(opened('newer.db'), /newer program \(schema 99; this one knows 1\)/)
+  assert.throws(opened('newer.db'), /newer program \(schema 99; this one knows 2\)/)
   writeFileSync(join(folder, 'text.db'), 'This is no database, and it is long enough to be seen as none.'.repeat(20))
   assert.throws(
     opened('text.db'),
@@ -41,6 +42,27 @@ test('a database of another program, a newer one and a file that is none are eac
     opened('missing/resources.db'),
     (error) => isSluiceError(error, 'forbidden') && error.message.includes('folder exists'),
   )
+})
+
+test('a file from before there were collections keeps what it has, in none', (t) => {
+  const file = join(folderOf(t), 'resources.db')
+  const before = new DatabaseSync(file)
+  before.exec(migrations[0]!.sql)
+  before.exec(`INSERT INTO type VALUES (1, 'Patient');
+    INSERT INTO resource VALUES (1, 1, 'a', 3, 5, NULL, NULL, 0, '"text"');
+    INSERT INTO tally VALUES (1, 0, 1);
+    PRAGMA user_version = 1; PRAGMA application_id = ${0x534c_5552}`)
+  before.close()
+  const resources = open(file)
+  t.after(() => resources.close())
+  assert.deepEqual(resources.types(), [{ type: 'Patient', resources: 1, stale: 1 }])
+  assert.deepEqual(resources.types({ collection: 'red' }), [])
+  assert.equal(resources.get('Patient', 'a')?.version, 3)
+  assert.equal(resources.get('Patient', 'a', { collection: 'red' }), null)
+  const entry = { type: 'Patient', id: 'a', json: '"red"', collection: 'red', origin: null }
+  assert.deepEqual(resources.put([entry]), ['created'], 'another with the same type and id')
+  assert.equal(resources.get('Patient', 'a')?.json, '"text"')
+  assert.equal(resources.get('Patient', 'a', { collection: 'red' })?.json, '"red"')
 })
 
 test('two connections see what the other has put', (t) => {

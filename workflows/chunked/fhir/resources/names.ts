@@ -3,10 +3,10 @@ import type { Database } from './database.ts'
 /** Names that stand in rows as small numbers: given once, never changed. What was found is remembered, up to a bound. */
 export class Names {
   readonly #database: Database
-  readonly #table: 'type' | 'source'
+  readonly #table: 'type' | 'source' | 'collection'
   readonly #numbers = new Map<string, number>()
 
-  constructor(database: Database, table: 'type' | 'source') {
+  constructor(database: Database, table: 'type' | 'source' | 'collection') {
     this.#database = database
     this.#table = table
   }

@@ -11,6 +11,8 @@ import { Tally } from './tally.ts'
 export interface Entry {
   readonly type: string
   readonly id: string
+  /** Whose it is; the same type and id may stand in several. Default: nobody's. */
+  readonly collection?: string | null
   /** As it is to be stored. */
   readonly json: string
   readonly origin: Origin | null
@@ -30,12 +32,14 @@ export interface PutPlace {
   readonly database: Database
   readonly types: Names
   readonly sources: Names
+  readonly collections: Names
   readonly indexRows: IndexRows
 }
 
 interface Change {
   readonly number: number
   readonly type: number
+  readonly collection: number
   readonly entry: Entry
 }
 
@@ -72,8 +76,9 @@ export function keepVerdicts(
 
 export function digestOf(entries: readonly Entry[]): string {
   const hash = createHash('sha256')
-  for (const { type, id, json, origin } of entries) {
-    hash.update(`${type}/${id} ${origin?.source ?? ''}:${origin?.line ?? ''} ${json.length}\n`).update(json)
+  for (const { type, id, collection, json, origin } of entries) {
+    const whose = collection == null ? '' : `${JSON.stringify(collection)} `
+    hash.update(`${whose}${type}/${id} ${origin?.source ?? ''}:${origin?.line ?? ''} ${json.length}\n`).update(json)
   }
   return hash.digest('hex')
 }
@@ -90,23 +95,24 @@ export function putEntries(place: PutPlace, entries: readonly Entry[], now: numb
     const type = place.types.give(entry.type)
     const source = origin ? place.sources.give(origin.source) : null
     const line = origin?.line ?? null
+    const collection = entry.collection == null ? 0 : place.collections.give(entry.collection)
     const row = database.all(
-      'SELECT number, json = ?3, source, line, indexed FROM resource WHERE type = ?1 AND id = ?2',
-      [type, id, json],
+      'SELECT number, json = ?3, source, line, indexed FROM resource WHERE type = ?1 AND id = ?2 AND collection = ?4',
+      [type, id, json, collection],
     )[0]
     if (!row) {
       last += 1
       database.run(
-        'INSERT INTO resource (number, type, id, version, updated, source, line, indexed, json) VALUES (?, ?, ?, 1, ?, ?, ?, 0, ?)',
-        [last, type, id, now, source, line, json],
+        'INSERT INTO resource (number, type, id, version, updated, source, line, indexed, json, collection) VALUES (?, ?, ?, 1, ?, ?, ?, 0, ?, ?)',
+        [last, type, id, now, source, line, json, collection],
       )
-      tally.add(type, 0, 1)
-      if (entry.index) toIndex.set(last, { number: last, type, entry })
+      tally.add(type, collection, 0, 1)
+      if (entry.index) toIndex.set(last, { number: last, type, collection, entry })
       return 'created'
     }
     const [number, isSame, oldSource, oldLine, indexed] = row as number[]
     if (isSame === 1) {
-      if (entry.index && indexed !== indexVersion) toIndex.set(number!, { number: number!, type, entry })
+      if (entry.index && indexed !== indexVersion) toIndex.set(number!, { number: number!, type, collection, entry })
       return 'unchanged'
     }
     if (source !== null && source === oldSource && line! < oldLine!) return 'superseded'
@@ -114,9 +120,9 @@ export function putEntries(place: PutPlace, entries: readonly Entry[], now: numb
       'UPDATE resource SET version = version + 1, updated = ?, source = ?, line = ?, indexed = 0, json = ? WHERE number = ?',
       [now, source, line, json, number!],
     )
-    tally.add(type, indexed!, -1)
-    tally.add(type, 0, 1)
-    if (entry.index) toIndex.set(number!, { number: number!, type, entry })
+    tally.add(type, collection, indexed!, -1)
+    tally.add(type, collection, 0, 1)
+    if (entry.index) toIndex.set(number!, { number: number!, type, collection, entry })
     else toIndex.delete(number!)
     return 'updated'
   })
@@ -134,26 +140,34 @@ function writeIndex({ database, indexRows }: PutPlace, toIndex: ReadonlyMap<numb
     changes.set(number, indexRows.numbered(type, indexed.terms))
   }
   indexRows.replace(changes)
-  for (const number of changes.keys()) markIndexed(database, number, toIndex.get(number)!.type, tally)
+  for (const number of changes.keys()) markIndexed(database, number, toIndex.get(number)!, tally)
 }
 
 /** Within a write. */
-export function markIndexed(database: Database, number: number, type: number, tally: Tally): void {
+export function markIndexed(
+  database: Database,
+  number: number,
+  { type, collection }: { readonly type: number; readonly collection: number },
+  tally: Tally,
+): void {
   const before = database.number('SELECT indexed FROM resource WHERE number = ?', [number])
   if (before === null || before === indexVersion) return
   database.run('UPDATE resource SET indexed = ? WHERE number = ?', [indexVersion, number])
-  tally.add(type, before, -1)
-  tally.add(type, indexVersion, 1)
+  tally.add(type, collection, before, -1)
+  tally.add(type, collection, indexVersion, 1)
 }
 
 const sourceCharsMax = 1_000
 
-function checkEntry({ type, id, origin }: Entry, index: number): void {
+function checkEntry({ type, id, collection, origin }: Entry, index: number): void {
   const refuse = (what: string) => {
     throw new SluiceError('invalid', `Entry ${index} cannot be stored: ${what}. Nothing was changed.`, { index })
   }
   if (!/^[A-Za-z]{1,64}$/.test(type)) refuse(`its type must be a name; it was ${JSON.stringify(type)}`)
   if (!idPattern.test(id)) refuse(`its id must have 1 to 64 letters, digits, - and .; it was ${JSON.stringify(id)}`)
+  if (collection != null && (collection.length === 0 || collection.length > sourceCharsMax)) {
+    refuse(`its collection must have 1 to ${sourceCharsMax} characters; it had ${collection.length}`)
+  }
   if (origin === null) return
   if (origin.source.length === 0 || origin.source.length > sourceCharsMax) {
     refuse(`its source must have 1 to ${sourceCharsMax} characters; it had ${origin.source.length}`)

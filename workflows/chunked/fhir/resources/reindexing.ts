@@ -13,14 +13,14 @@ export function reindexRows(
   index: (json: string) => Indexed,
 ): ReindexVerdict[] {
   const tally = new Tally()
-  const types = new Map<number, number>()
+  const types = new Map<number, { readonly type: number; readonly collection: number }>()
   const changes = new Map<number, readonly NumberedTerm[]>()
   const failed = new Map<number, string>()
   for (const number of new Set(numbers)) {
-    const row = database.all('SELECT type, json FROM resource WHERE number = ?', [number])[0]
+    const row = database.all('SELECT type, json, collection FROM resource WHERE number = ?', [number])[0]
     if (!row) continue
     const type = row[0] as number
-    types.set(number, type)
+    types.set(number, { type, collection: row[2] as number })
     const indexed = index(row[1] as string)
     if ('fault' in indexed) failed.set(number, indexed.fault)
     else changes.set(number, indexRows.numbered(type, indexed.terms))

@@ -42,7 +42,12 @@ export interface NumberRange {
   readonly to: number
 }
 
-export interface RangeQuery {
+/** What is looked at: the resources of one collection; null, and by default: all. */
+export interface Within {
+  readonly collection?: string | null
+}
+
+export interface RangeQuery extends Within {
   readonly type?: string | null
   /** Resources in one range. */
   readonly sizeMax: number
@@ -52,7 +57,7 @@ export interface RangeQuery {
   readonly limit?: number
 }
 
-export interface IdQuery {
+export interface IdQuery extends Within {
   /** The last number that was seen. */
   readonly after?: number
   readonly limit: number
@@ -60,7 +65,7 @@ export interface IdQuery {
   readonly stale?: boolean
 }
 
-export interface PageQuery {
+export interface PageQuery extends Within {
   readonly type: string
   /** The last number that was seen. */
   readonly after?: number
@@ -73,13 +78,16 @@ export interface PageQuery {
   readonly charsMax?: number
 }
 
+/** Numbers begin at 1, and 0 is no collection: this one has nothing. */
+const unknownCollection = -1
+
 /** A list and where it goes on; null: it ends here. */
 export interface Page<Item, Place = number> {
   readonly items: readonly Item[]
   readonly next: Place | null
 }
 
-export interface SearchQuery {
+export interface SearchQuery extends Within {
   readonly type: string
   readonly param: string
   readonly kind: ParameterKind
@@ -110,6 +118,7 @@ export class Resources {
       database,
       types: new Names(database, 'type'),
       sources: new Names(database, 'source'),
+      collections: new Names(database, 'collection'),
       indexRows: new IndexRows(database),
     }
   }
@@ -142,11 +151,13 @@ export class Resources {
     return this.#write(() => reindexRows(this.#place, numbers, this.#options.index))
   }
 
-  types(): TypeCount[] {
+  types({ collection = null }: Within = {}): TypeCount[] {
+    const [condition, values] =
+      collection === null ? ['', []] : ['WHERE collection = ?', [this.#collection(collection)]]
     const rows = this.#database.all(
       `SELECT type.name, sum(resources), sum(CASE WHEN indexed = ? THEN 0 ELSE resources END)
-       FROM tally JOIN type ON type.number = tally.type GROUP BY type.name ORDER BY type.name`,
-      [indexVersion],
+       FROM tally JOIN type ON type.number = tally.type ${condition} GROUP BY type.name ORDER BY type.name`,
+      [indexVersion, ...values],
     )
     return rows.map(([type, resources, stale]) => ({ type, resources, stale }) as TypeCount)
   }
@@ -161,14 +172,14 @@ export class Resources {
   }
 
   /** All numbers there are now, in ranges of a bounded number of resources. */
-  ranges({ type = null, sizeMax, after = 0, limit = 1_000 }: RangeQuery): Page<NumberRange> {
+  ranges({ type = null, sizeMax, after = 0, limit = 1_000, collection = null }: RangeQuery): Page<NumberRange> {
     checkLimit(limit, rangesMax)
     checkLimit(sizeMax, Number.MAX_SAFE_INTEGER)
     return this.#database.read(() => {
       const items: NumberRange[] = []
       let from = after + 1
       for (; items.length < limit; from = items.at(-1)!.to + 1) {
-        const to = type === null ? this.#endOfAny(from, sizeMax) : this.#endOfType(type, from, sizeMax)
+        const to = type === null ? this.#endOfAny(from, sizeMax) : this.#endOfType(type, from, sizeMax, collection)
         if (to === null) return { items, next: null }
         items.push({ type, from, to })
       }
@@ -177,16 +188,15 @@ export class Resources {
   }
 
   /** The numbers within a range that are in use. */
-  ids({ type, from, to }: NumberRange, { after = 0, limit, stale = false }: IdQuery): Page<number> {
+  ids({ type, from, to }: NumberRange, { after = 0, limit, stale = false, collection = null }: IdQuery): Page<number> {
     checkLimit(limit)
     const first = Math.max(from, after + 1)
-    const [table, condition] =
-      type === null ? ['resource', ''] : ['resource INDEXED BY resource_by_type', 'type = ? AND ']
+    const whose = this.#within(type, collection)
     const outdated = stale ? 'AND indexed <> ? ' : ''
     return this.#database.read(() => {
       const rows = this.#database.all(
-        `SELECT number FROM ${table} WHERE ${condition}number BETWEEN ? AND ? ${outdated}ORDER BY number LIMIT ?`,
-        [...(type === null ? [] : [this.#typeNumber(type)]), first, to, ...(stale ? [indexVersion] : []), limit],
+        `SELECT number FROM ${whose.table} WHERE ${whose.condition}number BETWEEN ? AND ? ${outdated}ORDER BY number LIMIT ?`,
+        [...whose.values, first, to, ...(stale ? [indexVersion] : []), limit],
       )
       const items = rows.map(([found]) => found as number)
       return { items, next: items.length === limit ? items.at(-1)! : null }
@@ -199,8 +209,11 @@ export class Resources {
     return this.#database.read(() => numbers.map((number) => this.#row('resource.number = ?', [number])))
   }
 
-  get(type: string, id: string): StoredResource | null {
-    return this.#row('type.name = ? AND resource.id = ?', [type, id])
+  /** Of several collections, the one that came first, unless one is named. */
+  get(type: string, id: string, { collection = null }: Within = {}): StoredResource | null {
+    const [condition, values] = collection === null ? ['', []] : ['AND collection = ?', [this.#collection(collection)]]
+    const order = 'ORDER BY collection LIMIT 1'
+    return this.#row(`type.name = ? AND resource.id = ? ${condition} ${order}`, [type, id, ...values])
   }
 
   /** Resources of one type in the order of their numbers. A page may have fewer than the limit, or none, and still go on. */
@@ -211,15 +224,17 @@ export class Resources {
     limit,
     since = 0,
     charsMax = pageCharsMax,
+    collection = null,
   }: PageQuery): Page<StoredResource> {
     checkLimit(limit)
     // What did not change since a moment is passed quickly, but not without end.
     const last = since > 0 ? Math.min(to, after + passedMax) : to
+    const whose = this.#within(type, collection)
     return this.#database.read(() => {
       const rows = this.#database.all(
-        `SELECT number FROM resource INDEXED BY resource_by_type
-         WHERE type = ? AND number > ? AND number <= ? AND updated >= ? ORDER BY number LIMIT ?`,
-        [this.#typeNumber(type), after, last, since, limit],
+        `SELECT number FROM ${whose.table}
+         WHERE ${whose.condition}number > ? AND number <= ? AND updated >= ? ORDER BY number LIMIT ?`,
+        [...whose.values, after, last, since, limit],
       )
       const items: StoredResource[] = []
       let characters = 0
@@ -235,13 +250,28 @@ export class Resources {
     })
   }
 
-  search({ type, param, kind, value, limit, after = null }: SearchQuery): Page<StoredResource, string> {
+  search({
+    type,
+    param,
+    kind,
+    value,
+    limit,
+    after = null,
+    collection = null,
+  }: SearchQuery): Page<StoredResource, string> {
     checkLimit(limit, pageMax)
     const range = searchRange(kind, value)
+    const whose = this.#within(type, collection)
+    const isWanted = (found: number) =>
+      collection === null ||
+      this.#database.number(`SELECT number FROM ${whose.table} WHERE ${whose.condition}number = ?`, [
+        ...whose.values,
+        found,
+      ]) !== null
     return this.#database.read(() => {
       const number = this.#place.indexRows.param(this.#typeNumber(type), param)
       if (number === null) return { items: [], next: null }
-      const { numbers, next } = findNumbers(this.#place, { param: number, range, limit, after })
+      const { numbers, next } = findNumbers(this.#place, { param: number, range, limit, after, isWanted })
       return { items: numbers.map((found) => this.#row('resource.number = ?', [found])!), next }
     })
   }
@@ -256,6 +286,28 @@ export class Resources {
     return this.#place.types.find(type) ?? 0
   }
 
+  /** The same of collections. */
+  #collection(name: string): number {
+    return this.#place.collections.find(name) ?? unknownCollection
+  }
+
+  /** Where to look, and the first condition: an index has all that is asked for, so that no text is read. */
+  #within(
+    type: string | null,
+    collection: string | null,
+  ): { readonly table: string; readonly condition: string; readonly values: readonly number[] } {
+    const byType =
+      type === null ? { condition: '', values: [] } : { condition: 'type = ? AND ', values: [this.#typeNumber(type)] }
+    if (collection === null) {
+      return { table: type === null ? 'resource' : 'resource INDEXED BY resource_by_type', ...byType }
+    }
+    return {
+      table: 'resource INDEXED BY resource_by_collection',
+      condition: `collection <> 0 AND collection = ? AND ${byType.condition}`,
+      values: [this.#collection(collection), ...byType.values],
+    }
+  }
+
   #lastNumber(): number {
     return this.#database.number('SELECT max(number) FROM resource') ?? 0
   }
@@ -265,12 +317,12 @@ export class Resources {
     return from > last ? null : Math.min(from + sizeMax - 1, last)
   }
 
-  #endOfType(type: string, from: number, sizeMax: number): number | null {
-    const number = this.#typeNumber(type)
-    const sql = 'SELECT number FROM resource INDEXED BY resource_by_type WHERE type = ? AND number >= ?'
+  #endOfType(type: string, from: number, sizeMax: number, collection: string | null): number | null {
+    const { table, condition, values } = this.#within(type, collection)
+    const sql = `SELECT number FROM ${table} WHERE ${condition}number >= ?`
     return (
-      this.#database.number(`${sql} ORDER BY number LIMIT 1 OFFSET ?`, [number, from, sizeMax - 1]) ??
-      this.#database.number(`${sql} ORDER BY number DESC LIMIT 1`, [number, from])
+      this.#database.number(`${sql} ORDER BY number LIMIT 1 OFFSET ?`, [...values, from, sizeMax - 1]) ??
+      this.#database.number(`${sql} ORDER BY number DESC LIMIT 1`, [...values, from])
     )
   }
 
@@ -281,6 +333,7 @@ export class Resources {
     } catch (error) {
       this.#place.types.forget()
       this.#place.sources.forget()
+      this.#place.collections.forget()
       this.#place.indexRows.forget()
       throw error
     }

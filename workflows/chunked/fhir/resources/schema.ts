@@ -35,6 +35,28 @@ CREATE TABLE operation (key TEXT PRIMARY KEY, digest TEXT NOT NULL, verdicts TEX
 CREATE INDEX operation_by_time ON operation (at);
 `
 
-export const migrations: readonly Migration[] = [{ number: 1, sql: first }]
+/**
+ * Each collection has its own resources: the same type and id may stand in several. 0 is no collection, where everything was before.
+ * The column stands behind the text, as a table can only grow there; so it is read from indexes.
+ */
+const collections = `
+CREATE TABLE collection (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+ALTER TABLE resource ADD COLUMN collection INTEGER NOT NULL DEFAULT 0;
+DROP INDEX resource_by_id;
+CREATE UNIQUE INDEX resource_by_id ON resource (type, id, collection);
+CREATE INDEX resource_by_collection ON resource (collection, type, number, updated) WHERE collection <> 0;
+CREATE TABLE tally_by_collection (
+  type INTEGER NOT NULL, collection INTEGER NOT NULL, indexed INTEGER NOT NULL, resources INTEGER NOT NULL,
+  PRIMARY KEY (type, collection, indexed)
+) WITHOUT ROWID;
+INSERT INTO tally_by_collection SELECT type, 0, indexed, resources FROM tally;
+DROP TABLE tally;
+ALTER TABLE tally_by_collection RENAME TO tally;
+`
+
+export const migrations: readonly Migration[] = [
+  { number: 1, sql: first },
+  { number: 2, sql: collections },
+]
 
 export const newest = migrations.at(-1)?.number ?? 0

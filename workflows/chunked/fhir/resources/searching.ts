@@ -10,13 +10,21 @@ export interface FoundNumbers {
   readonly next: string | null
 }
 
+interface TermQuery {
+  readonly param: number
+  readonly range: TermRange
+  readonly limit: number
+  readonly after: string | null
+  readonly isWanted: (number: number) => boolean
+}
+
 /**
  * In the order of the values found, then of arrival. What is put meanwhile moves nothing to another page. A resource with
- * several values in the range is found by the lowest of them, once.
+ * several values in the range is found by the lowest of them, once. A page may have fewer than the limit, or none, and still go on.
  */
 export function findNumbers(
   { database, indexRows }: { readonly database: Database; readonly indexRows: IndexRows },
-  { param, range, limit, after }: { param: number; range: TermRange; limit: number; after: string | null },
+  { param, range, limit, after, isWanted }: TermQuery,
 ): FoundNumbers {
   const values: Value[] = [param, range.from, range.to]
   if (after !== null) values.push(...cursorOf(after))
@@ -33,7 +41,9 @@ export function findNumbers(
     }
     return true
   }
-  const numbers = rows.filter(([value, number]) => isFirst(value, number)).map(([, number]) => number)
+  const numbers = rows
+    .filter(([value, number]) => isWanted(number) && isFirst(value, number))
+    .map(([, number]) => number)
   const end = rows.at(-1)
   return { numbers, next: end && rows.length === limit ? textOf(end) : null }
 }

@@ -1,22 +1,22 @@
 import type { Database } from './database.ts'
 
-/** How many resources there are of each type, by the version of the index that knows them. Kept, never counted. */
+/** How many resources there are of each type and collection, by the version of the index that knows them. Kept, never counted. */
 export class Tally {
-  readonly #changes = new Map<string, readonly [type: number, indexed: number, count: number]>()
+  readonly #changes = new Map<string, readonly [type: number, collection: number, indexed: number, count: number]>()
 
-  add(type: number, indexed: number, count: number): void {
-    const key = `${type} ${indexed}`
-    this.#changes.set(key, [type, indexed, (this.#changes.get(key)?.[2] ?? 0) + count])
+  add(type: number, collection: number, indexed: number, count: number): void {
+    const key = `${type} ${collection} ${indexed}`
+    this.#changes.set(key, [type, collection, indexed, (this.#changes.get(key)?.[3] ?? 0) + count])
   }
 
   /** Within a write. */
   write(database: Database): void {
-    for (const [type, indexed, count] of this.#changes.values()) {
+    for (const [type, collection, indexed, count] of this.#changes.values()) {
       if (count === 0) continue
       database.run(
-        `INSERT INTO tally (type, indexed, resources) VALUES (?1, ?2, ?3)
-         ON CONFLICT (type, indexed) DO UPDATE SET resources = resources + ?3`,
-        [type, indexed, count],
+        `INSERT INTO tally (type, collection, indexed, resources) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT (type, collection, indexed) DO UPDATE SET resources = resources + ?4`,
+        [type, collection, indexed, count],
       )
     }
   }
