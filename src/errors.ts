@@ -1,3 +1,5 @@
+import { storableText } from './storable-text.ts'
+
 /**
  * One error class with few codes. Every message says what happened, to which id, and what to do now.
  * Expected ends (a stale proof, a full pool) are values, not errors: see Verdict in store.ts.
@@ -44,7 +46,7 @@ export function isSluiceError(error: unknown, code?: ErrorCode): error is Sluice
 
 /** The text of anything thrown, cut to what a history row keeps. */
 export function messageOf(error: unknown, charactersMax = 2_000): string {
-  const text = textOf(error)
+  const text = storableText(textOf(error))
   return text.length <= charactersMax ? text : `${text.slice(0, charactersMax - 1).toWellFormed()}…`
 }
 

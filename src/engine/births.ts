@@ -5,6 +5,7 @@ import type { Child } from '../implementation.ts'
 import type { Limits } from '../limits.ts'
 import { edgesFrom, isSettled, labelsOf, type Machine } from '../machine.ts'
 import { waitIn } from '../path.ts'
+import { mayHoldTextFault, storableText, textFault, textFaultsIn } from '../storable-text.ts'
 import type { Birth, ChildBirth, Respawn } from '../store.ts'
 import type { Registry } from './registry.ts'
 
@@ -40,7 +41,7 @@ export function birthOf(machine: Machine, wish: Wish, isRoot: boolean, now: numb
     labels: checkLabels(machine, data, limits),
     priority: checkPriority(wish.priority ?? 0),
     wait: wish.at !== undefined && wait.for === 'run' ? { ...wait, at: checkTime(wish.at) } : wait,
-    reason: wish.reason === undefined ? null : wish.reason.slice(0, limits.reasonMax),
+    reason: wish.reason === undefined ? null : storableText(wish.reason.slice(0, limits.reasonMax)),
     sums: null,
     key: checkKey(wish.key, limits),
     createdBy: wish.createdBy ?? null,
@@ -84,7 +85,7 @@ export function childOf(
     key: birth.key,
     createdBy: null,
     parent,
-    lane: child.lane ?? machine.name,
+    lane: child.lane === undefined ? machine.name : checkText(child.lane, 'The lane'),
     ordinal,
     watches: (counter === null ? null : registry.find(counter, source.version))?.machine.watches ?? noWatches,
     // What is born settled has nothing to try: an existing one is left as it is.
@@ -166,6 +167,7 @@ export function jsonText(value: unknown, what: string, limits: Limits): string {
     throw new SluiceError('invalid', `${what} cannot be written as JSON: ${messageOf(error)}`, { what }, error)
   }
   if (text === undefined) throw new SluiceError('invalid', `${what} cannot be written as JSON.`, { what })
+  if (mayHoldTextFault(text)) refuseTextFaults(text, what)
   // Most texts are far below the limit: only those that could exceed it are measured in bytes.
   if (text.length * 3 > limits.dataBytesMax && Buffer.byteLength(text) > limits.dataBytesMax) {
     throw new SluiceError(
@@ -175,6 +177,23 @@ export function jsonText(value: unknown, what: string, limits: Limits): string {
     )
   }
   return text
+}
+
+function refuseTextFaults(json: string, what: string): void {
+  const faults = textFaultsIn(JSON.parse(json))
+  if (faults.length === 0) return
+  const said = faults.slice(0, faultsMax).map(({ path, fault }) => `${path === '' ? 'it' : path} ${fault}`)
+  const [{ path } = { path: '' }] = faults
+  throw new SluiceError('invalid', `${what} does not fit: ${said.join('; ')}.`, { what, field: path, faults: said })
+}
+
+const faultsMax = 10
+
+/** A text that is stored as it is. */
+export function checkText(text: string, what: string, field = what): string {
+  const fault = textFault(text)
+  if (fault === null) return text
+  throw new SluiceError('invalid', `${what} ${fault}.`, { field })
 }
 
 export function checkLabels(machine: Machine, data: unknown, limits: Limits): readonly (string | null)[] {
@@ -208,7 +227,9 @@ export function checkPriority(priority: number): number {
 
 function checkKey(key: string | undefined, limits: Limits): string | null {
   if (key === undefined) return null
-  if (typeof key === 'string' && key.length > 0 && key.length <= limits.nameMax) return key
+  if (typeof key === 'string' && key.length > 0 && key.length <= limits.nameMax) {
+    return checkText(key, 'The key', 'key')
+  }
   throw new SluiceError(
     'invalid',
     `A key is a text of 1 to ${limits.nameMax} characters; it was ${JSON.stringify(key).slice(0, 80)}.`,

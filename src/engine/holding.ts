@@ -3,6 +3,7 @@ import type { HoldOptions } from '../control.ts'
 import { SluiceError } from '../errors.ts'
 import type { Hold, HoldScope } from '../hold.ts'
 import type { Actor, HoldChange } from '../store.ts'
+import { checkText } from './births.ts'
 import { checkNames } from './filter.ts'
 import type { Services } from './services.ts'
 
@@ -29,6 +30,19 @@ function checkHold(
   if ([machine, state, parent, entity, label].every((part) => part === undefined)) {
     throw fault('A hold must name a machine, a state, a parent, an entity or a label.', { scope })
   }
+  for (const [part, id] of Object.entries({ parent, entity })) {
+    if (id !== undefined && !(Number.isSafeInteger(id) && id >= 1)) {
+      throw fault(`The ${part} of a hold must be the id of an entity, from 1; it was ${id}.`, {
+        field: `scope.${part}`,
+      })
+    }
+  }
+  const texts = { machine, state, 'label.name': label?.name, 'label.value': label?.value }
+  for (const [part, text] of Object.entries(texts)) {
+    if (text !== undefined) checkText(text, `The ${part} of a hold`, `scope.${part}`)
+  }
+  checkText(reason, 'The reason of a hold', 'reason')
+  checkText(owner, 'The owner of a hold', 'owner')
   if (machine !== undefined) registry.newest(machine)
   checkNames(registry, {
     ...(machine === undefined ? {} : { machine }),
@@ -52,6 +66,9 @@ function checkHold(
     )
   }
   const { actor = owner, role = null, requestId = null } = options
+  for (const [field, text] of Object.entries({ actor, role, requestId })) {
+    if (text !== null) checkText(text, `The ${field} of a hold`, field)
+  }
   return { set: scope, reason, owner, until: until ?? null, by: { actor, role, reason, requestId } }
 }
 

@@ -26,7 +26,7 @@ import type { Machine } from '../machine.ts'
 import type { Actor, Drift, Filter, Tombstone } from '../store.ts'
 import { actOn, unstated } from './actions.ts'
 import { Bell } from './bell.ts'
-import { checkPriority, priorityMax } from './births.ts'
+import { checkPriority, checkText, jsonText, priorityMax } from './births.ts'
 import { choicesOf, detailOf, detailOfTombstone, listedOf } from './detail.ts'
 import { explain } from './explain.ts'
 import { checkAction, checkFilter, checkId, checkLimit, countMatching } from './filter.ts'
@@ -177,6 +177,7 @@ export class LocalControl implements Control {
   async act(id: EntityId, action: string, options: ActOptions = {}): Promise<ActResult> {
     const actor = this.#actorOf(options)
     const { to, seq, input = null } = options
+    if (input !== null) jsonText(input, 'The input', this.#services.limits)
     for (let round = 0; round < roundsMax; round++) {
       const entity = await this.#living(id)
       if (seq !== undefined && seq !== entity.seq) throw staleSeq(entity, seq)
@@ -353,7 +354,10 @@ export class LocalControl implements Control {
     }
     for (const [field, text] of Object.entries(actor)) {
       const max = field === 'reason' ? reasonMax : nameMax
-      if (text.length <= max) continue
+      if (text.length <= max) {
+        checkText(text, `The ${field}`, field)
+        continue
+      }
       throw new SluiceError('invalid', `${field} has at most ${max} characters; this one has ${text.length}.`, {
         field,
       })

@@ -5,9 +5,10 @@ import { claimPlan, type Machine } from '../machine.ts'
 import type { Sums } from '../outcome.ts'
 import type { Decision } from '../path.ts'
 import { spawnedAfter } from '../spawned.ts'
+import { storableText } from '../storable-text.ts'
 import { type Actor, type ChildBirth, type Move, nobody } from '../store.ts'
 import type { Edge } from '../transition.ts'
-import { checkData, checkLabels, checkPriority, dataText } from './births.ts'
+import { checkData, checkLabels, checkPriority, checkText, dataText } from './births.ts'
 
 /** What a move has besides its decision. */
 export interface MoveOptions {
@@ -117,6 +118,7 @@ function changedLabels({ labels }: Entity, after: readonly (string | null)[]): r
 /** Whole numbers only: fractions added and taken back a million times would drift. */
 function checkSums(sums: Sums): Sums {
   for (const [name, amount] of Object.entries(sums)) {
+    checkText(name, 'The name of a sum')
     if (!Number.isSafeInteger(amount)) {
       throw new SluiceError('invalid', `The sum ${name} must be a whole number; it was ${amount}.`, { name, amount })
     }
@@ -125,7 +127,8 @@ function checkSums(sums: Sums): Sums {
 }
 
 function cut(text: string | null, limits: Limits): string | null {
-  return text !== null && text.length > limits.reasonMax ? `${text.slice(0, limits.reasonMax - 1)}…` : text
+  if (text === null) return null
+  return storableText(text.length > limits.reasonMax ? `${text.slice(0, limits.reasonMax - 1)}…` : text)
 }
 
 /** A change that keeps state and lease: a checkpoint, or a word about progress. */

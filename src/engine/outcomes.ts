@@ -2,6 +2,7 @@ import type { Occurrence } from '../decide.ts'
 import { messageOf } from '../errors.ts'
 import type { Context, GroupProcessor, Implementation, Processor } from '../implementation.ts'
 import { type Outcome, plainDone } from '../outcome.ts'
+import { storableText } from '../storable-text.ts'
 import { type Edge, processorsOf } from '../transition.ts'
 import type { ProcessorContext } from './context.ts'
 
@@ -89,7 +90,7 @@ export function occurrenceOf(edge: Edge, outcome: Outcome): Occurrence {
     case 'retry':
       return {
         cause: 'retry',
-        error: outcome.error,
+        error: storableText(outcome.error),
         data: outcome.data,
         processor: edge.processor ?? null,
         ...(isDelay(outcome.delayMs) ? { delayMs: outcome.delayMs } : {}),
@@ -98,7 +99,12 @@ export function occurrenceOf(edge: Edge, outcome: Outcome): Occurrence {
       if (!isDelay(outcome.afterMs)) return nonsense(edge, `poll(${outcome.afterMs})`)
       return { cause: 'poll', afterMs: Math.max(pollMsMin, outcome.afterMs), data: outcome.data }
     case 'fail':
-      return { cause: 'fail', reason: outcome.reason, error: outcome.error ?? outcome.reason, data: outcome.data }
+      return {
+        cause: 'fail',
+        reason: storableText(outcome.reason),
+        error: storableText(outcome.error ?? outcome.reason),
+        data: outcome.data,
+      }
     default:
       outcome satisfies never
       return nonsense(edge, typeof outcome)

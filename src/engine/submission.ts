@@ -2,7 +2,7 @@ import { sleep } from '../clock.ts'
 import type { SubmitItem, SubmitOptions, Submitted } from '../control.ts'
 import { isSluiceError, messageOf, SluiceError } from '../errors.ts'
 import type { Birth, CreateVerdict } from '../store.ts'
-import { birthOf } from './births.ts'
+import { birthOf, checkText } from './births.ts'
 import type { Services } from './services.ts'
 
 /** How often a create whose answer was lost is sent again before the caller is told. */
@@ -50,6 +50,7 @@ export class Submission {
     if (actor !== undefined && (typeof actor !== 'string' || actor.length > limits.nameMax)) {
       throw new SluiceError('invalid', `An actor's name is a text of at most ${limits.nameMax} characters.`, { actor })
     }
+    if (actor !== undefined) checkText(actor, 'The actor', 'actor')
     return items.map((item, row) => {
       try {
         return birthOf(

@@ -1,4 +1,5 @@
 import { SluiceError } from '../errors.ts'
+import { textFault } from '../storable-text.ts'
 
 /** Each may do what those before it may. */
 export const roles = ['submitter', 'operator', 'admin'] as const
@@ -73,8 +74,9 @@ export function checkNewToken({ name, role, collections, expiresAt }: NewToken, 
     if (collections.length === 0 || collections.length > collectionsMax)
       faults.push(`collections must name 1 to ${collectionsMax}; leave them out for a token without limits`)
     for (const [index, collection] of collections.entries()) {
-      if (typeof collection === 'string' && collection.length >= 1 && collection.length <= collectionMax) continue
-      faults.push(`collections[${index}] must be a text of 1 to ${collectionMax} characters`)
+      const isText = typeof collection === 'string' && collection.length >= 1 && collection.length <= collectionMax
+      if (isText && !/\p{Cc}/u.test(collection) && textFault(collection) === null) continue
+      faults.push(`collections[${index}] must be a text of 1 to ${collectionMax} characters without control characters`)
     }
   }
   if (expiresAt !== undefined && expiresAt !== null && !(Number.isSafeInteger(expiresAt) && expiresAt > now))

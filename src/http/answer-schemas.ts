@@ -167,8 +167,8 @@ export const manyAnswer: z.ZodType<ManyAnswer> = z.object({
 export const holdScope: z.ZodType<HoldScope> = z.strictObject({
   machine: text.max(200).optional(),
   state: text.max(200).optional(),
-  parent: z.int().min(0).optional(),
-  entity: z.int().min(0).optional(),
+  parent: z.int().min(1).optional(),
+  entity: z.int().min(1).optional(),
   label: z.strictObject({ name: text.max(200), value: text.max(200) }).optional(),
 })
 

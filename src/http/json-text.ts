@@ -1,10 +1,11 @@
 import { isUtf8 } from 'node:buffer'
 import { messageOf } from '../errors.ts'
-import { HttpRefusal } from './problem.ts'
+import { mayHoldTextFault, textFaultsIn } from '../storable-text.ts'
+import { HttpRefusal, invalid } from './problem.ts'
 
 /**
  * Parses a body as JSON that means the same to whoever reads it later: no broken text, no numbers that would be rounded, no nesting that
- * breaks a recursive reader, no names that reach into prototypes.
+ * breaks a recursive reader, no names that reach into prototypes, no text that not every store can keep.
  */
 export function parseJson(bytes: Buffer, depthMax: number): unknown {
   if (!isUtf8(bytes)) throw malformed('it is not valid UTF-8')
@@ -18,8 +19,17 @@ export function parseJson(bytes: Buffer, depthMax: number): unknown {
   }
   // Names may be written with escapes, so texts that could hold one are walked through.
   if (/__proto__|constructor|\\u00/.test(text)) refusePrototypes(value, '')
+  if (mayHoldTextFault(text)) refuseTextFaults(value)
   return value
 }
+
+function refuseTextFaults(value: unknown): void {
+  const faults = textFaultsIn(value).slice(0, faultsMax)
+  if (faults.length === 0) return
+  throw invalid(faults.map(({ path, fault }) => ({ in: 'body', path: path.slice(0, 200), message: fault })))
+}
+
+const faultsMax = 50
 
 function malformed(why: string): HttpRefusal {
   const message = `The body is not the JSON that is expected: ${why}`

@@ -2,6 +2,7 @@ import type { Multipart, MultipartFile } from '@fastify/multipart'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../clock.ts'
 import { messageOf } from '../errors.ts'
+import { textFault } from '../storable-text.ts'
 import type { HttpLimits } from './http-limits.ts'
 import { HttpRefusal, invalid } from './problem.ts'
 import { isMultipart } from './route.ts'
@@ -108,6 +109,8 @@ async function* filesFrom(
 }
 
 function namesOf({ fieldname, filename, mimetype }: MultipartFile): Omit<SentFile, 'source'> {
+  const fault = textFault(filename)
+  if (fault !== null) throw invalid([{ in: 'body', path: fieldname.slice(0, 100), message: `the file name ${fault}` }])
   return { fieldName: fieldname, fileName: filename, contentType: mimetype }
 }
 
@@ -139,6 +142,8 @@ function addField(fields: Record<string, string>, part: Exclude<Multipart, Multi
   if (fieldnameTruncated || valueTruncated) throw fault('the field is too long')
   if (typeof value !== 'string') throw fault('the field must be plain text: leave its content type out')
   if (fields[fieldname] !== undefined) throw fault('the field is there twice')
+  const odd = textFault(value)
+  if (odd !== null) throw fault(odd)
   fields[fieldname] = value
 }
 

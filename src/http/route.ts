@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { textFaultsIn } from '../storable-text.ts'
 import type { Caller, Role } from './access.ts'
 import { type Fault, HttpRefusal, invalid } from './problem.ts'
 
@@ -127,6 +128,11 @@ export function isMultipart(request: FastifyRequest): boolean {
 }
 
 function checkPart(place: Fault['in'], schema: z.ZodType, value: unknown, faults: Fault[]): unknown {
+  // The parser of JSON has looked through the body.
+  if (place !== 'body') {
+    for (const { path, fault } of textFaultsIn(value))
+      faults.push({ in: place, path: path.slice(0, 200), message: fault })
+  }
   const checked = schema.safeParse(value)
   if (checked.success) return checked.data
   faults.push(...faultsOf(place, checked.error))

@@ -46,6 +46,7 @@ const byStore = [
   'test/http-events.test.ts',
   'test/http-idempotency.test.ts',
   'test/http-routes.test.ts',
+  'test/odd-text.test.ts',
 ]
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const fileMs = 240_000

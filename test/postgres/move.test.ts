@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
+import { execFileSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { newFolder, removeFolders, resultIn, sluice, start } from '../../src/cli/command-process.ts'
 import type { Store } from '../../src/store.ts'
@@ -173,8 +175,10 @@ describe('between sqlite and postgres', { skip: skipOwn }, () => {
   })
 
   test('what PostgreSQL cannot keep is named, and the source goes on', async () => {
-    const [from, to] = [await withParcels(await inFile(), 2), await onServer()]
-    await using(from, (store) => store.create('bad', [aBirth({ labels: ['a\u0000b', null] })]))
+    const [source, to] = [await inFile(), await onServer()]
+    const from = await withParcels(source, 2)
+    const data = JSON.stringify({ text: 'c\u0000', other: '\\u0000 \\\\u0000' })
+    await using(from, (store) => store.create('bad', [aBirth({ labels: ['a\u0000b', null], data })]))
     await assert.rejects(carry(from, to), {
       code: 'unsupported',
       message: /The label0 of entity 3 has a NUL character/,
@@ -183,6 +187,18 @@ describe('between sqlite and postgres', { skip: skipOwn }, () => {
     await abandonMove(sides)
     for (const side of Object.values(sides)) await side.transfer.close()
     await using(from, (store) => store.migrate())
+
+    // The guide's own program replaces it: then the store can be moved.
+    const guide = readFileSync(new URL('../../docs/operating/moving.md', import.meta.url), 'utf8')
+    const program = /```js\n\/\/ replace-nul\.mjs\n(.*?)```/s.exec(guide)?.[1] ?? 'the guide has none'
+    const file = join(dirname(source.file), 'replace-nul.mjs')
+    writeFileSync(file, program)
+    const said = execFileSync(process.execPath, [file, source.file], { encoding: 'utf8' })
+    assert.equal(said, 'entity.label0: 1 rows\nentity.data: 1 rows\n')
+    await carry(from, to)
+    const [, , moved] = await using(to, (store) => store.get([1, 2, 3]))
+    assert.deepEqual(moved?.labels, ['a\ufffdb', null])
+    assert.deepEqual(JSON.parse(moved?.data ?? ''), { text: 'c\ufffd', other: '\\u0000 \\\\u0000' })
   })
 
   test('a target that is in use leaves a source on the server as it was', async () => {

@@ -27,7 +27,7 @@ function checkTexts(table: string, columns: Columns): void {
     const which = String(first?.[1][row]).replaceAll('\u0000', '\\0')
     throw new SluiceError(
       'unsupported',
-      `The ${column} of ${table} ${which} has a NUL character, which PostgreSQL cannot keep. Change it in the source before it is moved.`,
+      `The ${column} of ${table} ${which} has a NUL character, which PostgreSQL cannot keep. docs/operating/moving.md tells how to replace it in the source.`,
       { table, column },
     )
   }
