@@ -30,7 +30,7 @@ await scenario(async (file, quick): Promise<Figures> => {
     const place = join(folder, 'run')
     rmSync(place, { recursive: true, force: true })
     mkdirSync(place)
-    const where = ['--store', join(place, 'sluice.db'), '--folder', join(place, 'upload')]
+    const where = ['--folder', place]
     const output = execFileSync(process.execPath, [
       command,
       'upload',

@@ -1,8 +1,8 @@
 import { hostname } from 'node:os'
 import type { Control } from './control.ts'
 import { Engine, type EngineOptions } from './engine/engine.ts'
-import { SluiceError } from './errors.ts'
 import type { Store } from './store.ts'
+import { parseStoreAddress, postgresPlace } from './store-address.ts'
 
 export { assertMachine, checkMachine } from './check-machine.ts'
 export { type Clock, sleep, systemClock } from './clock.ts'
@@ -58,7 +58,10 @@ export { type Cause, causes, type Edge, type Hop, type TransitionDeclaration } f
 
 export interface SluiceOptions
   extends Pick<EngineOptions, 'implementations' | 'limits' | 'log' | 'roles' | 'name' | 'clock'> {
-  /** A file name for the embedded store, the address of a PostgreSQL database, or a store that was opened elsewhere. Default: ./sluice.db. */
+  /**
+   * The address of a store, or a store that was opened elsewhere. An address is a file name, `sqlite:FILE`, `memory:` or
+   * `postgres://user@host/database[?schema=NAME]`, as the command line takes it. Default: ./sluice.db.
+   */
   readonly store?: string | Store
 }
 
@@ -71,7 +74,6 @@ export interface Sluice extends Control {
 /** Opens the store, starts an engine on it, and gives the control over it. */
 export async function openSluice(options: SluiceOptions): Promise<Sluice> {
   const { store: given = './sluice.db', ...rest } = options ?? {}
-  if (given === '') throw new SluiceError('invalid', 'The store needs a file name; it was empty.')
   const store = typeof given === 'string' ? await openStore(given, rest) : given
   let engine: Engine
   const close = async () => {
@@ -92,13 +94,29 @@ export async function openSluice(options: SluiceOptions): Promise<Sluice> {
   return Object.assign(engine.control, { stop })
 }
 
-/** Loaded only when it is needed: whoever brings another store does not pay for this one. */
-async function openStore(place: string, { clock, limits }: Pick<SluiceOptions, 'clock' | 'limits'>): Promise<Store> {
-  const options = { ...(clock ? { clock } : {}), ...(limits ? { limits } : {}) }
-  if (/^postgres(ql)?:\/\//.test(place)) {
-    const { postgresStore } = await import('./store/postgres/index.ts')
-    return postgresStore({ url: place, ...options })
+export interface OpenStoreOptions extends Pick<SluiceOptions, 'clock' | 'limits'> {
+  /** Of a PostgreSQL server: how many connections this process may have for its work. */
+  readonly connectionsMax?: number
+}
+
+/** Opens the store at an address. Each kind is loaded only where it is used. */
+export async function openStore(text: string, { connectionsMax, ...options }: OpenStoreOptions = {}): Promise<Store> {
+  const address = parseStoreAddress(text)
+  switch (address.kind) {
+    case 'memory': {
+      const { memoryStore } = await import('./store/memory/index.ts')
+      return memoryStore(options)
+    }
+    case 'sqlite': {
+      const { sqliteStore } = await import('./store/sqlite/index.ts')
+      return sqliteStore({ file: address.file, ...options })
+    }
+    case 'postgres': {
+      const { postgresStore } = await import('./store/postgres/index.ts')
+      const connections = connectionsMax === undefined ? {} : { connectionsMax }
+      return postgresStore({ ...postgresPlace(address), ...options, ...connections })
+    }
+    default:
+      return address satisfies never
   }
-  const { sqliteStore } = await import('./store/sqlite/index.ts')
-  return sqliteStore({ file: place, ...options })
 }

@@ -1,7 +1,8 @@
-import { Command, Option } from 'commander'
+import { Command } from 'commander'
 import type { Doing } from './command.ts'
 import { filterField } from './control/filter-option.ts'
 import { eachOf, labelValue, listOf, oneOf, signedNumber, unixTime, wholeNumber } from './option.ts'
+import { withPlace } from './place-option.ts'
 
 const outcomes = `
 Exit status
@@ -90,7 +91,7 @@ export function controlCommands(doing: Doing): readonly Command[] {
 
     command('act', 'ask entities for an action')
       .argument('<action>', 'what sluice show lists')
-      .argument('[ids...]', 'the entities', listOf(wholeNumber), [])
+      .argument('[ids...]', 'the entities', listOf(wholeNumber))
       .option('--filter <field=value>', 'all that match, instead of ids; may be given again', filterField)
       .option('--to <state>', 'which of several ways of that name')
       .option('--input <json>', 'what the action is given: JSON, @FILE, or - for standard input')
@@ -148,13 +149,13 @@ export function controlCommands(doing: Doing): readonly Command[] {
       .action(doing(async () => (await import('./control/diagram.ts')).diagram)),
 
     command('check', 'count anew, and name every count that is wrong; exit status 1 if any is')
-      .argument('[parents...]', 'whose children (default: the roots)', listOf(wholeNumber), [])
+      .argument('[parents...]', 'whose children (default: the roots)', listOf(wholeNumber))
       .option('--all', 'the children of every root too')
       .option(...json)
       .action(doing(async () => (await import('./control/check.ts')).check)),
 
     command('repair', 'count anew, and mend every count that is wrong')
-      .argument('[parents...]', 'whose children (default: the roots)', listOf(wholeNumber), [])
+      .argument('[parents...]', 'whose children (default: the roots)', listOf(wholeNumber))
       .option('--all', 'the children of every root too')
       .option(...reason)
       .option(...json)
@@ -167,7 +168,7 @@ export function controlCommands(doing: Doing): readonly Command[] {
 function tokenCommand(doing: Doing): Command {
   const token = new Command('token').description('who may call a server').helpCommand(false)
   const json = ['--json', 'for programs: one JSON object on standard output'] as const
-  withPlace(token.command('create'))
+  withPlace(token.command('create'), ['folder', 'server', 'tokenFile'])
     .description('make a token; its secret is printed this once')
     .requiredOption('--name <name>', 'who it is for: it stands in the history of all that is done with it')
     .requiredOption('--role <role>', 'submitter, operator or admin', oneOf('submitter', 'operator', 'admin'))
@@ -175,11 +176,11 @@ function tokenCommand(doing: Doing): Command {
     .option('--expires <time>', 'not valid any more from then on', unixTime)
     .option(...json)
     .action(doing(async () => (await import('./control/token.ts')).create))
-  withPlace(token.command('list'))
+  withPlace(token.command('list'), ['folder', 'server', 'tokenFile'])
     .description('the tokens that there are')
     .option(...json)
     .action(doing(async () => (await import('./control/token.ts')).list))
-  withPlace(token.command('revoke'))
+  withPlace(token.command('revoke'), ['folder', 'server', 'tokenFile'])
     .argument('<name>', 'its name')
     .description('take a token back; it stops working within a second')
     .option(...json)
@@ -187,19 +188,10 @@ function tokenCommand(doing: Doing): Command {
   return token
 }
 
-/** A store file of this machine, or a server. */
-function withPlace(command: Command): Command {
-  return command
-    .option('--folder <folder>', 'where all is kept (default: .)')
-    .option('--server <url>', 'ask this server instead (or SLUICE_SERVER)')
-    .option('--token-file <file>', 'the token for it (or SLUICE_TOKEN)')
-}
-
 function at(command: Command): Command {
-  return withPlace(command)
-    .option('--store <address>', 'the store, if it is not in the folder: a file, or postgres://user@host/database')
-    .option('--machines <module>', 'a file that exports machines of your own; may be given again', eachOf)
-    .addOption(new Option('--log <level>', 'log to standard error').argParser(level).default('silent'))
+  return withPlace(command).option(
+    '--machines <module>',
+    'a file that exports machines of your own; may be given again',
+    eachOf,
+  )
 }
-
-const level = oneOf('silent', 'error', 'warn', 'info', 'debug', 'trace')

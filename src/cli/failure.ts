@@ -1,5 +1,5 @@
 import { errorStatus, isSluiceError, messageOf } from '../errors.ts'
-import { masked } from './secret.ts'
+import { masked } from '../masked.ts'
 import { plain } from './text.ts'
 
 /** One sentence for a person, and no stack trace: whoever mistyped a name does not want to see our insides. */

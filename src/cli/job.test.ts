@@ -381,7 +381,10 @@ describe('looking', () => {
     const cwd = jobFolder()
     for (const words of [['show', '1'], ['list'], ['cancel', '1'], ['chunks', '1'], ['warnings', '1'], ['sweep']]) {
       const { status, err } = await sluice(cwd, 'job', ...words)
-      assert.equal(err, 'There is no store at ./sluice.db. Name it by --store, or run a job first.\n')
+      assert.equal(
+        err,
+        'There is no store at sluice.db. Name its folder by --folder, or the store by --store; or run a job first.\n',
+      )
       assert.equal(status, 4)
     }
     assert.equal((await sluice(cwd, 'job', 'resume', '1')).status, 2)

@@ -1,8 +1,8 @@
-import { Command, Option } from 'commander'
+import { Command } from 'commander'
 import type { Doing } from './command.ts'
 import { attachedFile } from './job/attached-file.ts'
-import { placeDefault } from './job/defaults.ts'
-import { eachOf, listOf, oneOf, signedNumber, wholeNumber } from './option.ts'
+import { eachOf, listOf, signedNumber, wholeNumber } from './option.ts'
+import { withPlace } from './place-option.ts'
 
 const exitStatus = `
 Exit status
@@ -14,13 +14,7 @@ export function jobCommand(doing: Doing): Command {
   const job = new Command('job')
     .description('run jobs of many chunks, and look at what became of them')
     .helpCommand(false)
-  const at = (command: Command) =>
-    command
-      .option('--store <address>', 'the store: a file, or postgres://user@host/database', placeDefault.store)
-      .option('--folder <folder>', 'where attachments and what jobs store are kept', placeDefault.folder)
-      .option('--server <url>', 'ask this server instead (or SLUICE_SERVER)')
-      .option('--token-file <file>', 'the token for it (or SLUICE_TOKEN)')
-      .addOption(new Option('--log <level>', 'log to standard error').argParser(level).default('silent'))
+  const at = (command: Command) => withPlace(command)
   const json = ['--json', 'for programs: one JSON object on standard output'] as const
   const quiet = ['--quiet', 'no progress and no report; the exit status tells'] as const
   const jobs = ['--jobs <module>', 'a file that exports definitions of jobs; may be given again', eachOf] as const
@@ -108,18 +102,12 @@ export function jobCommand(doing: Doing): Command {
     .description('remove attachments that no job names any more')
     .action(doing(async () => (await import('./job/sweep.ts')).sweep))
 
-  job
-    .command('definitions')
+  withPlace(job.command('definitions'), ['folder', 'server', 'tokenFile'])
     .argument('[name]', 'only this one')
     .description('the jobs that can be run, with their parameters and steps')
-    .option('--folder <folder>', 'where what jobs store is kept', placeDefault.folder)
-    .option('--server <url>', 'ask this server instead (or SLUICE_SERVER)')
-    .option('--token-file <file>', 'the token for it (or SLUICE_TOKEN)')
     .option(...jobs)
     .option(...json)
     .action(doing(async () => (await import('./job/definitions.ts')).definitions))
 
   return job
 }
-
-const level = oneOf('silent', 'error', 'warn', 'info', 'debug', 'trace')

@@ -2,10 +2,12 @@ import { Command, CommanderError } from 'commander'
 import { doingOn } from './command.ts'
 import { controlCommands } from './control.ts'
 import { exitOf, sentenceOf } from './failure.ts'
+import { removeMemoryFolder } from './family/layout.ts'
 import { fhirCommand } from './fhir.ts'
 import { type Host, processHost } from './host.ts'
 import { jobCommand } from './job.ts'
 import { moveCommand } from './move.ts'
+import { placeLast } from './place-option.ts'
 import { serveCommands } from './serve.ts'
 import { upkeepCommands } from './upkeep.ts'
 import { uploadCommand } from './upload.ts'
@@ -28,6 +30,8 @@ export async function main(words: readonly string[], host: Host = processHost(wo
     if (error instanceof CommanderError) return usageEnd(error, host)
     host.terminal.err(`${sentenceOf(error)}\n`)
     return exitOf(error)
+  } finally {
+    removeMemoryFolder()
   }
 }
 
@@ -59,6 +63,7 @@ function programOf(host: Host, onEnd: (status: number) => void): Command {
 
 /** Commands that were built apart do not take over the settings of their parent by themselves. */
 function inherit(command: Command, parent: Command): Command {
+  placeLast(command)
   command.copyInheritedSettings(parent)
   for (const child of command.commands) inherit(child, command)
   return command

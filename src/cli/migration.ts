@@ -1,7 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { SluiceError } from '../errors.ts'
-import { postgresPlace } from './open-store.ts'
-import { parseStoreAddress, shownStore } from './store-address.ts'
+import { parseStoreAddress, postgresPlace, shownStore } from '../store-address.ts'
 import { commandLine } from './text.ts'
 
 /** What has to be done so that this program can use a store. Tables are numbered; 0 is none at all. */
@@ -18,6 +17,8 @@ export interface Migration {
 export async function migrationOf(store: string): Promise<Migration> {
   const address = parseStoreAddress(store)
   switch (address.kind) {
+    case 'memory':
+      throw new SluiceError('invalid', 'A store in memory has no tables to bring up to date.')
     case 'sqlite':
       return fileMigration(address.file)
     case 'postgres': {

@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander'
 import type { Doing } from './command.ts'
 import { eachOf, listOf, oneOf, wholeNumber } from './option.ts'
+import { levels, withPlace } from './place-option.ts'
 
 const precedence = `
 Options go before environment variables (SLUICE_STORE, SLUICE_LISTEN, …), and those before --config. docs/guides/cli.md has them all.
@@ -33,9 +34,7 @@ export function serveCommands(doing: Doing): readonly Command[] {
 }
 
 function atWork(command: Command): Command {
-  return command
-    .option('--folder <folder>', 'where all is kept: sluice.db, sluice-upload, sluice-jobs, sluice-server (default: .)')
-    .option('--store <address>', 'the store, if it is not in the folder: a file, or postgres://user@host/database')
+  return withPlace(command, ['folder', 'store'])
     .option('--connections <count>', 'for work on a PostgreSQL server, besides two (default: 6)', wholeNumber)
     .option('--migrate', 'make the tables, or bring them up to date, at the start (default)')
     .option('--no-migrate', 'refuse to start if that has to be done; sluice migrate does it')
@@ -58,8 +57,6 @@ function atWork(command: Command): Command {
     .option('--max-size <size>', 'refuse uploads above this size (default: 10GiB)')
     .option('--name <name>', 'what the worker is called in lists and histories')
     .option('--roles <roles>', 'serve only processors of these roles; several with commas', listOf(String))
-    .addOption(new Option('--log <level>', 'log to standard error (default: warn)').argParser(level))
+    .addOption(new Option('--log <level>', 'log to standard error (default: warn)').argParser(oneOf(...levels)))
     .option('--json', 'for programs: one JSON object on standard output once it is ready')
 }
-
-const level = oneOf('silent', 'error', 'warn', 'info', 'debug', 'trace')

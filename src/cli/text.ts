@@ -1,4 +1,4 @@
-import { masked } from './secret.ts'
+import { masked } from '../masked.ts'
 
 /**
  * Names and messages that come from data may hold escape sequences that repaint a terminal, or line breaks that fake a line of ours.

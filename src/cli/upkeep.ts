@@ -2,50 +2,38 @@ import { Argument, Command } from 'commander'
 import type { Doing } from './command.ts'
 import type { Host } from './host.ts'
 import { eachOf, oneOf, wholeNumber } from './option.ts'
+import { withPlace } from './place-option.ts'
 import type { Shell } from './upkeep/completion.ts'
 
 /** What looks after this installation: `migrate`, `doctor`, `backup`, `restore`, `bench` and `completion`. */
 export function upkeepCommands(doing: Doing, program: Command): readonly Command[] {
   const json = ['--json', 'for programs: one JSON object on standard output'] as const
-  const folder = ['--folder <folder>', 'where all is kept (default: .)'] as const
-  const store = [
-    '--store <address>',
-    'the store, if it is not in the folder: a file, or postgres://user@host/database[?schema=NAME]',
-  ] as const
   return [
-    new Command('migrate')
+    withPlace(new Command('migrate'), ['folder', 'store'])
       .description('make the tables of a store, or bring them up to date')
-      .option(...folder)
-      .option(...store)
       .option('--dry-run', 'change nothing; say what would be done')
       .option('--sql', 'change nothing; print the SQL, to be read or given to psql')
       .option(...json)
       .addHelpText('after', '\nExit status\n  0 up to date, or would be · 3 not allowed · 5 made by a newer program\n')
       .action(doing(async () => (await import('./upkeep/migrate.ts')).migrate)),
-    new Command('doctor')
+    withPlace(new Command('doctor'), ['folder', 'store'])
       .description(
         'look whether all is well here: Node, memory limits, the store and its server, the folder, the clock, the disk, leases',
       )
-      .option(...folder)
-      .option(...store)
       .option('--machines <module>', 'a module of your machines, to be checked; may be given again', eachOf)
       .option('--full', 'read every page of the store; takes its time on a big one')
       .option(...json)
       .addHelpText('after', '\nExit status\n  0 all is well · 1 something is not\n')
       .action(doing(async () => (await import('./upkeep/doctor.ts')).doctor)),
-    new Command('backup')
+    withPlace(new Command('backup'), ['folder', 'store'])
       .description('copy the store file as it is now; processes that use it go on')
       .argument('<file>', 'where the copy goes; it must not exist yet')
-      .option(...folder)
-      .option(...store)
       .option(...json)
       .addHelpText('after', '\nExit status\n  0 copied · 5 that file exists already\n')
       .action(doing(async () => (await import('./upkeep/backup.ts')).backup)),
-    new Command('restore')
+    withPlace(new Command('restore'), ['folder', 'store'])
       .description('put a backup in the place of the store file; the one that was there is kept beside it')
       .argument('<file>', 'the backup')
-      .option(...folder)
-      .option(...store)
       .option(...json)
       .addHelpText(
         'after',

@@ -298,7 +298,7 @@ describe('looking', () => {
   test('without a store nothing is made; an unknown batch is not found', async () => {
     const cwd = newFolder()
     const missing = await sluice(cwd, 'upload', 'show', '1')
-    assert.match(missing.err, /^There is no store at \.\/sluice\.db\..*\n$/)
+    assert.match(missing.err, /^There is no store at sluice\.db\..*\n$/)
     assert.equal(missing.status, 4)
     assert.equal(existsSync(join(cwd, 'sluice-upload')), false)
     await sluice(cwd, 'upload', 'run', written(cwd, 'items.json', good))

@@ -1,7 +1,7 @@
-import { Command, Option } from 'commander'
+import { Command } from 'commander'
 import type { Doing } from './command.ts'
 import { listOf, oneOf, share, signedNumber, size, unixTime, wholeNumber } from './option.ts'
-import { placeDefault } from './upload/defaults.ts'
+import { withPlace } from './place-option.ts'
 
 const exitStatus = `
 Exit status
@@ -13,13 +13,7 @@ export function uploadCommand(doing: Doing): Command {
   const upload = new Command('upload')
     .description('upload JSON files of Hacker News items, and look at what became of them')
     .helpCommand(false)
-  const at = (command: Command) =>
-    command
-      .option('--store <address>', 'the store: a file, or postgres://user@host/database', placeDefault.store)
-      .option('--folder <folder>', 'where files and the search index are kept', placeDefault.folder)
-      .option('--server <url>', 'ask this server instead (or SLUICE_SERVER)')
-      .option('--token-file <file>', 'the token for it (or SLUICE_TOKEN)')
-      .addOption(new Option('--log <level>', 'log to standard error').argParser(level).default('silent'))
+  const at = (command: Command) => withPlace(command)
   const json = ['--json', 'for programs: one JSON object on standard output'] as const
   const quiet = ['--quiet', 'no progress and no report; the exit status tells'] as const
   const textIndex = ['--text-index', 'index titles and texts for search'] as const
@@ -121,5 +115,3 @@ export function uploadCommand(doing: Doing): Command {
 
   return upload
 }
-
-const level = oneOf('silent', 'error', 'warn', 'info', 'debug', 'trace')

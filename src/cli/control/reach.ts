@@ -7,19 +7,13 @@ import { SluiceError } from '../../errors.ts'
 import type { Implementation } from '../../implementation.ts'
 import type { Actor } from '../../store.ts'
 import { ownImplementations } from '../family/families.ts'
-import { type Layout, layoutOf } from '../family/layout.ts'
+import type { Layout } from '../family/layout.ts'
 import type { Environment, Host } from '../host.ts'
-import { holdToLook, refuseMissing } from '../place.ts'
+import { commandAt, holdToLook, localLayout, type Place, refuseMissing, serverOf } from '../place.ts'
 import { commandLine } from '../text.ts'
 
-/** Where a command finds its Sluice: a store, or a server. */
-export interface ReachOptions {
-  readonly folder?: string
-  readonly store?: string
-  readonly server?: string
-  readonly tokenFile?: string
+export interface ReachOptions extends Place {
   readonly machines?: readonly string[]
-  readonly log?: string
 }
 
 export interface Reached {
@@ -31,29 +25,9 @@ export interface Reached {
   close(): Promise<void>
 }
 
-/** The server that is meant, if one is: what is typed goes before what the environment says. */
-export function serverOf({ server, store, folder }: ReachOptions, environment: Environment): string | null {
-  if (server !== undefined && (store ?? folder) !== undefined) {
-    throw new SluiceError('invalid', 'Name a server or a store, not both: --server goes without --store and --folder.')
-  }
-  if (server !== undefined) return server
-  return store === undefined && folder === undefined ? environment.SLUICE_SERVER || null : null
-}
-
-export function localLayout({ folder, store }: ReachOptions, environment: Environment): Layout {
-  return layoutOf(folder ?? (environment.SLUICE_FOLDER || undefined), store ?? (environment.SLUICE_STORE || undefined))
-}
-
-/** The command as it has to be typed from here to find the same place. */
+/** The command as it has to be typed from here to find the same place and know the same machines. */
 export function commandHere(options: ReachOptions, ...words: readonly string[]): string {
-  const { server, tokenFile, folder, store, machines = [] } = options
-  const place = Object.entries({ '--server': server, '--token-file': tokenFile, '--folder': folder, '--store': store })
-  return commandLine([
-    'sluice',
-    ...words,
-    ...place.flatMap(([name, value]) => (value === undefined ? [] : [name, value])),
-    ...machines.flatMap((file) => ['--machines', file]),
-  ])
+  return commandAt(options, ...words, ...(options.machines ?? []).flatMap((file) => ['--machines', file]))
 }
 
 /** Opens what is meant. A store is only looked at and acted on here; a worker or a server does the work. */
@@ -84,12 +58,10 @@ function tokenOf({ tokenFile }: ReachOptions, environment: Environment): string 
 
 async function reachStore(options: ReachOptions, { environment, user }: Host): Promise<Reached> {
   const layout = localLayout(options, environment)
-  const log = options.log === undefined ? {} : { log: options.log }
-  const place = { store: layout.store, folder: layout.upload, ...log }
-  await refuseMissing(place, `start one (${commandLine(['sluice', 'serve'])})`)
+  await refuseMissing(layout, `start one (${commandLine(['sluice', 'serve'])})`)
   const known = await openToKnow(layout, options.machines ?? [])
   try {
-    const { control, stop } = await holdToLook(place, known.implementations)
+    const { control, stop } = await holdToLook(layout, options, known.implementations)
     return {
       control,
       client: null,

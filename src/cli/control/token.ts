@@ -3,8 +3,9 @@ import type { TokenRequest, TokenView } from '../../client/index.ts'
 import { tokenFile } from '../family/layout.ts'
 import { timeOf } from '../figures.ts'
 import type { Host } from '../host.ts'
+import { localLayout, serverOf } from '../place.ts'
 import { plain, table } from '../text.ts'
-import { localLayout, type ReachOptions, reachServer, serverOf } from './reach.ts'
+import { type ReachOptions, reachServer } from './reach.ts'
 
 export interface TokenOptions extends ReachOptions {
   readonly json?: boolean

@@ -1,5 +1,9 @@
-import { join } from 'node:path'
-import { storeText } from '../store-address.ts'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join, resolve } from 'node:path'
+import { SluiceError } from '../../errors.ts'
+import { storeText } from '../../store-address.ts'
+import { shellWord } from '../text.ts'
 
 /** Where all of one Sluice lies. */
 export interface Layout {
@@ -13,14 +17,49 @@ export interface Layout {
 
 export const folderDefault = '.'
 
-/** One folder holds everything, under the names that the commands of the families use by themselves. */
-export function layoutOf(folder: string = folderDefault, store?: string): Layout {
+/** One folder holds everything, under the same names for every command. */
+export function layoutOf(folder?: string, store?: string): Layout {
+  const address = store === undefined ? null : storeText(store)
+  // What ends with its process leaves no files behind that a later store would take for its own.
+  const base = folder ?? (address === 'memory:' ? memoryFolder : folderDefault)
+  refuseFamilyFolder(base)
   return {
-    store: store === undefined ? join(folder, 'sluice.db') : storeText(store),
-    upload: join(folder, 'sluice-upload'),
-    jobs: join(folder, 'sluice-jobs'),
-    server: join(folder, 'sluice-server'),
+    store: address ?? join(base, 'sluice.db'),
+    upload: join(base, 'sluice-upload'),
+    jobs: join(base, 'sluice-jobs'),
+    server: join(base, 'sluice-server'),
   }
+}
+
+const memoryFolder = join(tmpdir(), `sluice-memory-${process.pid}`)
+
+/** At the end of the process. */
+export function removeMemoryFolder(): void {
+  rmSync(memoryFolder, { recursive: true, force: true })
+}
+
+/** Until version 0.1, `--folder` of `upload` and `job` named the family's own folder. Nothing is made inside of one. */
+function refuseFamilyFolder(folder: string): void {
+  if (['sluice.db', 'sluice-upload', 'sluice-jobs'].some((name) => existsSync(join(folder, name)))) return
+  const name = existsSync(join(folder, 'catalogue.db'))
+    ? 'sluice-upload'
+    : existsSync(join(folder, 'resources.db')) || hasAttachments(folder)
+      ? 'sluice-jobs'
+      : null
+  if (name === null) return
+  const advice =
+    basename(resolve(folder)) === name
+      ? `name the folder above it: --folder ${shellWord(dirname(folder))}`
+      : `rename it to ${name} and name the folder above it`
+  throw new SluiceError(
+    'invalid',
+    `--folder names the folder that holds sluice.db, sluice-upload and sluice-jobs. ${folder} is a ${name} folder itself: ${advice}.`,
+  )
+}
+
+function hasAttachments(folder: string): boolean {
+  const attachments = join(folder, 'attachments')
+  return existsSync(attachments) && readdirSync(attachments).some((name) => /^[0-9a-f]{64}$/.test(name))
 }
 
 export function tokenFile({ server }: Layout): string {

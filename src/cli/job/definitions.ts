@@ -4,9 +4,9 @@ import type { OfferedJob } from '../../client/index.ts'
 import { systemClock } from '../../clock.ts'
 import { SluiceError } from '../../errors.ts'
 import type { Environment, Host } from '../host.ts'
-import { localPlace, remoteClient, remotePlace } from '../remote-place.ts'
+import { localLayout, serverOf } from '../place.ts'
+import { remoteClient } from '../remote-place.ts'
 import { plain, table } from '../text.ts'
-import { placeDefault } from './defaults.ts'
 import { knownJobs } from './known-jobs.ts'
 import type { JobPlace } from './place.ts'
 
@@ -32,12 +32,12 @@ export async function definitions(
 }
 
 async function viewsOf(options: DefinitionsOptions, environment: Environment): Promise<readonly DefinitionView[]> {
-  const server = remotePlace({ ...options, store: placeDefault.store }, placeDefault, environment)
+  const server = serverOf(options, environment)
   if (server !== null) {
     const client = await remoteClient(server, options, environment, systemClock())
     return (await client.jobs.definitions()).map(offeredView)
   }
-  const jobs = await knownJobs(localPlace(options, placeDefault, environment))
+  const jobs = await knownJobs({ ...options, folder: localLayout(options, environment).jobs })
   try {
     return jobs.definitions.map(definitionView)
   } finally {

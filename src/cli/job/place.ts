@@ -1,14 +1,23 @@
 import { type Chunked, type JobView, openChunked } from 'sluice/chunked'
 import { systemClock } from '../../clock.ts'
 import type { Control } from '../../control.ts'
+import type { Layout } from '../family/layout.ts'
 import type { Environment } from '../host.ts'
-import { commandAt, type Held, holdToLook, holdToWork, type Place, refuseMissing } from '../place.ts'
-import { localPlace, remoteClient, remotePlace } from '../remote-place.ts'
-import { placeDefault } from './defaults.ts'
+import {
+  commandAt,
+  type Held,
+  holdToLook,
+  holdToWork,
+  localLayout,
+  type Place,
+  refuseMissing,
+  serverOf,
+} from '../place.ts'
+import { remoteClient } from '../remote-place.ts'
 import { type JobSources, type KnownJobs, knownJobs } from './known-jobs.ts'
 import { remoteChunked } from './remote-chunked.ts'
 
-export interface JobPlace extends Place, JobSources {}
+export interface JobPlace extends Place, Omit<JobSources, 'folder'> {}
 
 /** The chunked family and the control over its store, open. */
 export interface Opened {
@@ -28,8 +37,8 @@ export async function openToWork(
   check?: (chunked: Chunked) => void,
 ): Promise<Opened> {
   const remote = await remoteOpened(place, environment)
-  const here = localPlace(place, placeDefault, environment)
-  return remote ?? opened(here, check, (chunked) => holdToWork(here, chunked.implementations))
+  const layout = localLayout(place, environment)
+  return remote ?? opened(layout, place, check, (chunked) => holdToWork(layout, place, chunked.implementations))
 }
 
 /** With all definitions and without an engine: to start a job that others work on. */
@@ -39,14 +48,14 @@ export async function openToStart(
   check?: (chunked: Chunked) => void,
 ): Promise<Opened> {
   const remote = await remoteOpened(place, environment)
-  const here = localPlace(place, placeDefault, environment)
-  return remote ?? opened(here, check, (chunked) => holdToLook(here, chunked.implementations))
+  const layout = localLayout(place, environment)
+  return remote ?? opened(layout, place, check, (chunked) => holdToLook(layout, place, chunked.implementations))
 }
 
 /** To go on with what is there. */
 export async function openToGoOn(place: JobPlace, environment: Environment): Promise<Opened> {
-  if (remotePlace(place, placeDefault, environment) === null) {
-    await refuseMissing(localPlace(place, placeDefault, environment), 'run a job')
+  if (serverOf(place, environment) === null) {
+    await refuseMissing(localLayout(place, environment), 'run a job')
   }
   return openToWork(place, environment)
 }
@@ -55,10 +64,10 @@ export async function openToGoOn(place: JobPlace, environment: Environment): Pro
 export async function openToLook(place: JobPlace, environment: Environment): Promise<Opened> {
   const remote = await remoteOpened(place, environment)
   if (remote) return remote
-  const here = localPlace(place, placeDefault, environment)
-  await refuseMissing(here, 'run a job')
-  const chunked = openChunked({ definitions: [], folder: here.folder })
-  const { control, stop } = await holdToLook(here, chunked.implementations)
+  const layout = localLayout(place, environment)
+  await refuseMissing(layout, 'run a job')
+  const chunked = openChunked({ definitions: [], folder: layout.jobs })
+  const { control, stop } = await holdToLook(layout, place, chunked.implementations)
   return { chunked, control, close: stop }
 }
 
@@ -66,7 +75,7 @@ export async function openToLook(place: JobPlace, environment: Environment): Pro
 const remoteTickMs = 1_000
 
 async function remoteOpened(place: JobPlace, environment: Environment): Promise<Opened | null> {
-  const server = remotePlace(place, placeDefault, environment)
+  const server = serverOf(place, environment)
   if (server === null) return null
   const client = await remoteClient(server, place, environment, systemClock())
   return {
@@ -79,13 +88,14 @@ async function remoteOpened(place: JobPlace, environment: Environment): Promise<
 }
 
 async function opened(
+  layout: Layout,
   place: JobPlace,
   check: ((chunked: Chunked) => void) | undefined,
   hold: (chunked: Chunked) => Promise<Held>,
 ): Promise<Opened> {
-  const jobs: KnownJobs = await knownJobs(place)
+  const jobs: KnownJobs = await knownJobs({ ...place, folder: layout.jobs })
   try {
-    const chunked = openChunked({ definitions: jobs.definitions, folder: place.folder })
+    const chunked = openChunked({ definitions: jobs.definitions, folder: layout.jobs })
     check?.(chunked)
     const { control, stop } = await hold(chunked)
     const close = async () => {
@@ -104,7 +114,7 @@ async function opened(
 
 /** The command to look with, as it has to be typed from here. */
 export function lookCommand(place: JobPlace, ...words: readonly string[]): string {
-  return commandAt(place, placeDefault, 'job', ...words)
+  return commandAt(place, 'job', ...words)
 }
 
 /** The command to work with: it has to know what the jobs come from, too. */

@@ -40,7 +40,7 @@ const view: JobView = {
   sentence: '',
   purged: false,
 }
-const place = { store: './sluice.db', folder: './sluice-jobs', jobs: ['./my jobs.ts'] }
+const place = { jobs: ['./my jobs.ts'] }
 const fresh = { existing: false, workedMs: 5_000, recordsBefore: 0, samples: [], peakRssMiB: 100 }
 const told = (changes: Partial<JobView>, samples: Circumstances['samples'] = []) => {
   const changed = { ...view, ...changes }

@@ -1,15 +1,15 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { SluiceError } from '../../errors.ts'
+import { openStore } from '../../index.ts'
+import { parseStoreAddress, postgresPlace, shownStore, storeFile } from '../../store-address.ts'
 import { abandonMove, copyStore, type Moved, moveStore, type Side } from '../../transfer/moving.ts'
 import type { Watcher } from '../../transfer/watcher.ts'
 import type { Report, Transfer } from '../../transfer.ts'
 import { countOf, durationOf } from '../figures.ts'
 import type { Host } from '../host.ts'
 import { Interrupt, interruptedExit } from '../interrupt.ts'
-import { openStore, postgresPlace } from '../open-store.ts'
 import { ProgressBar } from '../progress-bar.ts'
-import { parseStoreAddress, shownStore, storeFile } from '../store-address.ts'
 import { plain, table } from '../text.ts'
 
 export interface MoveOptions {
@@ -160,6 +160,8 @@ async function sideOf(text: string): Promise<Side> {
 async function openTransfer(text: string): Promise<Transfer> {
   const address = parseStoreAddress(text)
   switch (address.kind) {
+    case 'memory':
+      throw new SluiceError('invalid', 'A store in memory ends with its process: it can neither be moved nor moved to.')
     case 'sqlite': {
       const { sqliteTransfer } = await import('../../store/sqlite/index.ts')
       return sqliteTransfer({ file: address.file })

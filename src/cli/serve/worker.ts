@@ -1,6 +1,6 @@
+import { shownStore } from '../../store-address.ts'
 import type { Host } from '../host.ts'
 import { Interrupt } from '../interrupt.ts'
-import { shownStore } from '../store-address.ts'
 import { table } from '../text.ts'
 import { type GivenSettings, settingsOf } from './settings.ts'
 import { openWorks, placeRows } from './works.ts'

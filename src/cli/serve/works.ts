@@ -5,11 +5,11 @@ import { type Logger, pino } from 'pino'
 import type { Control } from '../../control.ts'
 import { Engine } from '../../engine/engine.ts'
 import { walkMachine } from '../../engine/walk.ts'
+import { openStore } from '../../index.ts'
+import { shownStore, storeFile } from '../../store-address.ts'
 import { type OpenFamilies, openFamilies } from '../family/families.ts'
 import type { Layout } from '../family/layout.ts'
 import { migrationOf, refuseOlder } from '../migration.ts'
-import { openStore } from '../open-store.ts'
-import { shownStore, storeFile } from '../store-address.ts'
 import { plain } from '../text.ts'
 import { versionOfPackage } from '../version.ts'
 import { servedMachines, serving } from './served-machines.ts'
@@ -33,17 +33,17 @@ export function placeRows({ store, upload }: Layout, about = ''): readonly (read
 }
 
 export async function openWorks(settings: Settings): Promise<Works> {
-  const { layout, name, roles } = settings
+  const { layout, name, roles, connections } = settings
   // Results are on standard output, so logs are on the error stream.
   const log = pino({ level: settings.log }, pino.destination({ fd: 2, sync: true }))
   const file = storeFile(layout.store)
-  if (!settings.migrate) refuseOlder(layout.store, await migrationOf(layout.store))
+  if (!settings.migrate && layout.store !== 'memory:') refuseOlder(layout.store, await migrationOf(layout.store))
   if (file !== null) mkdirSync(dirname(file), { recursive: true })
   const families = await openFamilies(settings)
   try {
     const { implementations } = families
     const served = servedMachines(settings.serves, [...implementations.map(({ machine }) => machine), walkMachine])
-    const store = await openStore(layout.store, { connections: settings.connections })
+    const store = await openStore(layout.store, connections === null ? {} : { connectionsMax: connections })
     try {
       const version = versionOfPackage()
       const engine = new Engine({

@@ -2,13 +2,13 @@ import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { SluiceError } from '../../errors.ts'
 import { backUpFile, restoreFile } from '../../store/sqlite/backup.ts'
-import { localLayout, type ReachOptions } from '../control/reach.ts'
+import { parseStoreAddress, shownStore } from '../../store-address.ts'
 import type { Environment, Host } from '../host.ts'
+import { localLayout, type Place } from '../place.ts'
 import { sizeOf } from '../size.ts'
-import { parseStoreAddress, shownStore } from '../store-address.ts'
 import { plain } from '../text.ts'
 
-export interface BackupOptions extends Pick<ReachOptions, 'folder' | 'store'> {
+export interface BackupOptions extends Pick<Place, 'folder' | 'store'> {
   readonly json?: boolean
 }
 

@@ -1,23 +1,24 @@
 import { accessSync, constants, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { checkMachine } from '../../check-machine.ts'
 import { machineWarnings } from '../../machine-warning.ts'
-import { localLayout, type ReachOptions } from '../control/reach.ts'
+import { storeFile } from '../../store-address.ts'
 import { sentenceOf } from '../failure.ts'
 import { type Layout, tokenFile } from '../family/layout.ts'
 import { implementationsIn } from '../family/machine-modules.ts'
 import { countOf, timeOf } from '../figures.ts'
 import type { Host } from '../host.ts'
 import { type MemorySetting, memorySettings } from '../memory-flags.ts'
+import { localLayout, type Place } from '../place.ts'
 import { sizeOf } from '../size.ts'
-import { storeFile } from '../store-address.ts'
 import { plain, table } from '../text.ts'
 import { versionOfPackage } from '../version.ts'
 import { type Finding, type Found, note, trouble, well } from './finding.ts'
 import { isThere, storeFindings, workFindings } from './store-findings.ts'
 
-export interface DoctorOptions extends Pick<ReachOptions, 'folder' | 'store'> {
+export interface DoctorOptions extends Pick<Place, 'folder' | 'store'> {
   readonly full?: boolean
   /** Modules of machines to be checked. */
   readonly machines?: readonly string[]
@@ -79,12 +80,13 @@ function clockOf({ clock }: Host): Found {
 
 /** Where the store is, or at least the files that belong to it. */
 function folderPath(layout: Layout): string {
-  return dirname(resolve(storeFile(layout.store) ?? layout.upload))
+  return layout.store === 'memory:' ? tmpdir() : dirname(resolve(storeFile(layout.store) ?? layout.upload))
 }
 
 async function folderOf(layout: Layout): Promise<readonly Found[]> {
   const folder = folderPath(layout)
   const file = storeFile(layout.store)
+  if (!existsSync(folder)) return [trouble(`${plain(folder, 200)} does not exist.`)]
   const probe = mkdtempSync(join(folder, '.sluice-doctor-'))
   rmSync(probe, { recursive: true })
   const locked = [...(file === null ? [] : [file, `${file}-wal`]), layout.upload, layout.jobs, layout.server]
@@ -108,7 +110,9 @@ const freeMin = 256 * 1024 * 1024
 const networkTypes: readonly number[] = [0x6969, 0xff534d42, 0xfe534d42, 0x5346414f]
 
 async function diskOf(layout: Layout): Promise<Found> {
-  const { bavail, bsize, type } = await statfs(folderPath(layout))
+  const folder = folderPath(layout)
+  if (!existsSync(folder)) return note('It is looked at once the folder exists.')
+  const { bavail, bsize, type } = await statfs(folder)
   if (networkTypes.includes(type)) {
     const what = storeFile(layout.store) === null ? 'The folder, with databases of its own,' : 'The store'
     return trouble(`${what} lies on a network drive, where locks cannot be trusted. Move it to a disk of this machine.`)

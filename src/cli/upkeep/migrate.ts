@@ -1,13 +1,13 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { localLayout, type ReachOptions } from '../control/reach.ts'
+import { openStore } from '../../index.ts'
+import { shownStore, storeFile } from '../../store-address.ts'
 import type { Host } from '../host.ts'
 import { type Migration, migrationOf, standingOf } from '../migration.ts'
-import { openStore } from '../open-store.ts'
-import { shownStore, storeFile } from '../store-address.ts'
+import { localLayout, type Place } from '../place.ts'
 import { plain } from '../text.ts'
 
-export interface MigrateOptions extends Pick<ReachOptions, 'folder' | 'store'> {
+export interface MigrateOptions extends Pick<Place, 'folder' | 'store'> {
   readonly dryRun?: boolean
   readonly sql?: boolean
   readonly json?: boolean

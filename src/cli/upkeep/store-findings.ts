@@ -1,20 +1,21 @@
 import { existsSync, statSync } from 'node:fs'
+import { masked } from '../../masked.ts'
 import { Database } from '../../store/sqlite/database.ts'
+import { parseStoreAddress, postgresPlace, type StoreAddress } from '../../store-address.ts'
 import type { Layout } from '../family/layout.ts'
 import { countOf, timeOf } from '../figures.ts'
 import type { Host } from '../host.ts'
 import { migrationOf } from '../migration.ts'
-import { postgresPlace } from '../open-store.ts'
 import { holdToLook } from '../place.ts'
-import { masked } from '../secret.ts'
 import { sizeOf } from '../size.ts'
-import { parseStoreAddress, type StoreAddress } from '../store-address.ts'
 import { plain } from '../text.ts'
 import { type Found, note, trouble, well } from './finding.ts'
 
 export async function storeFindings(store: string, full: boolean): Promise<readonly Found[]> {
   const address = parseStoreAddress(store)
   switch (address.kind) {
+    case 'memory':
+      return [note('A store in memory ends with its process; there is nothing to look at.')]
     case 'sqlite':
       return existsSync(address.file)
         ? fileFindings(address.file, full)
@@ -29,6 +30,7 @@ export async function storeFindings(store: string, full: boolean): Promise<reado
 /** Whether there is work to look at. What cannot be asked has been told by then. */
 export async function isThere(store: string): Promise<boolean> {
   const address = parseStoreAddress(store)
+  if (address.kind === 'memory') return false
   if (address.kind === 'sqlite') return existsSync(address.file)
   try {
     const { from, to } = await migrationOf(store)
@@ -69,7 +71,7 @@ async function serverFindings(address: Extract<StoreAddress, { kind: 'postgres' 
 const aheadMaxMs = 60_000
 
 export async function workFindings(layout: Layout, { clock }: Host): Promise<readonly Found[]> {
-  const { control, stop } = await holdToLook({ store: layout.store, folder: layout.upload }, [])
+  const { control, stop } = await holdToLook(layout, {}, [])
   try {
     const [workers, lanes, drifts, { entities }] = await Promise.all([
       control.workers(),

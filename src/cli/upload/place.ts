@@ -1,10 +1,12 @@
+import { existsSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { openUpload, type Upload, type UploadOptions } from 'sluice/upload'
 import { systemClock } from '../../clock.ts'
 import type { Control } from '../../control.ts'
+import { SluiceError } from '../../errors.ts'
 import type { Environment } from '../host.ts'
-import { type Held, holdToLook, holdToWork, type Place, refuseMissing } from '../place.ts'
-import { localPlace, remoteClient, remotePlace } from '../remote-place.ts'
-import { placeDefault } from './defaults.ts'
+import { type Held, holdToLook, holdToWork, localLayout, type Place, refuseMissing, serverOf } from '../place.ts'
+import { remoteClient } from '../remote-place.ts'
 import { remoteUpload } from './remote-upload.ts'
 
 export type { Place } from '../place.ts'
@@ -24,11 +26,11 @@ export async function openToWork(
   environment: Environment,
   options: Omit<UploadOptions, 'folder'> = {},
 ): Promise<Opened> {
-  const server = remotePlace(place, placeDefault, environment)
+  const server = serverOf(place, environment)
   if (server !== null) return remoteOpened(server, place, environment)
-  const here = localPlace(place, placeDefault, environment)
-  const upload = await openUpload({ ...options, folder: here.folder })
-  return opened(upload, () => holdToWork(here, upload.implementations))
+  const layout = localLayout(place, environment)
+  const upload = await openUpload({ ...options, folder: layout.upload })
+  return opened(upload, () => holdToWork(layout, place, upload.implementations))
 }
 
 /** The same over a store that exists already. `look` sees it as it is before any work is done in it. */
@@ -37,23 +39,23 @@ export async function openToGoOn(
   environment: Environment,
   look: (control: Control) => Promise<void>,
 ): Promise<Opened> {
-  const server = remotePlace(place, placeDefault, environment)
+  const server = serverOf(place, environment)
   if (server !== null) {
     const opened = await remoteOpened(server, place, environment)
     await look(opened.control)
     return opened
   }
-  const here = localPlace(place, placeDefault, environment)
-  await refuseMissing(here, 'run an upload')
-  const upload = await openUpload({ folder: here.folder })
+  const layout = localLayout(place, environment)
+  await refuseMissing(layout, 'run an upload')
+  const upload = await openUpload({ folder: layout.upload })
   return opened(upload, async () => {
-    const resting = await holdToLook(here, upload.implementations)
+    const resting = await holdToLook(layout, place, upload.implementations)
     try {
       await look(resting.control)
     } finally {
       await resting.stop()
     }
-    return holdToWork(here, upload.implementations)
+    return holdToWork(layout, place, upload.implementations)
   })
 }
 
@@ -63,12 +65,31 @@ export async function openToLook(
   environment: Environment,
   options: Omit<UploadOptions, 'folder'> = {},
 ): Promise<Opened> {
-  const server = remotePlace(place, placeDefault, environment)
+  const server = serverOf(place, environment)
   if (server !== null) return remoteOpened(server, place, environment)
-  const here = localPlace(place, placeDefault, environment)
-  await refuseMissing(here, 'run an upload')
-  const upload = await openUpload({ ...options, folder: here.folder })
-  return opened(upload, () => holdToLook(here, upload.implementations))
+  const layout = localLayout(place, environment)
+  await refuseMissing(layout, 'run an upload')
+  const upload = await openUpload({ ...options, folder: layout.upload })
+  return opened(upload, () => holdToLook(layout, place, upload.implementations))
+}
+
+/** The same, for what is in the files: a folder that is not there is not made, so that a wrong one is not taken for an empty one. */
+export async function openToSearch(
+  place: Place,
+  environment: Environment,
+  options: Omit<UploadOptions, 'folder'> = {},
+): Promise<Opened> {
+  if (serverOf(place, environment) === null) {
+    const { upload, store } = localLayout(place, environment)
+    await refuseMissing({ store }, 'run an upload')
+    if (!existsSync(upload)) {
+      throw new SluiceError(
+        'not_found',
+        `There are no uploads in ${dirname(resolve(upload))}. Name the folder that has them by --folder.`,
+      )
+    }
+  }
+  return openToLook(place, environment, options)
 }
 
 /** Asked over a network, a batch is looked at less often. */

@@ -1,7 +1,7 @@
 import { countOf, durationOf } from '../figures.ts'
 import type { Host } from '../host.ts'
 import { ProgressBar } from '../progress-bar.ts'
-import { openToLook, type Place } from './place.ts'
+import { openToSearch, type Place } from './place.ts'
 
 export interface RebuildOptions extends Place {
   readonly textIndex?: boolean
@@ -11,7 +11,7 @@ export interface RebuildOptions extends Place {
 /** Builds the search index anew. The old one serves until the new one is whole; a crash in between changes nothing. */
 export async function rebuild(options: RebuildOptions, { terminal, clock, environment }: Host): Promise<number> {
   const { textIndex } = options
-  const { upload, control, close } = await openToLook(
+  const { upload, control, close } = await openToSearch(
     options,
     environment,
     textIndex === undefined ? {} : { textIndex },

@@ -48,7 +48,7 @@ const view: UploadBatchView = {
   work: null,
   sentence: 'It waits for a person.',
 }
-const place = { store: './sluice.db', folder: './sluice-upload' }
+const place = {}
 const fresh = { existing: false, workedMs: 20_000, peakRssMiB: 180 }
 
 test('the result for programs has exactly the promised fields', () => {

@@ -2,7 +2,6 @@ import type { UploadBatchView } from 'sluice/upload'
 import { countOf, durationOf } from '../figures.ts'
 import { commandAt } from '../place.ts'
 import { plain, section, table } from '../text.ts'
-import { placeDefault } from './defaults.ts'
 import type { Place } from './place.ts'
 
 /** What a command that works on a batch says about it to a program: exactly one object. */
@@ -138,5 +137,5 @@ function nextLines(view: UploadBatchView, place: Place): readonly string[] {
 }
 
 export function commandFor(place: Place, ...words: readonly string[]): string {
-  return commandAt(place, placeDefault, ...words)
+  return commandAt(place, ...words)
 }

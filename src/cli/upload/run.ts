@@ -4,9 +4,8 @@ import { addAbortSignal } from 'node:stream'
 import type { NotificationSettings, UploadOptions } from 'sluice/upload'
 import { SluiceError } from '../../errors.ts'
 import type { Host } from '../host.ts'
+import { serverOf } from '../place.ts'
 import type { ProgressBar } from '../progress-bar.ts'
-import { remotePlace } from '../remote-place.ts'
-import { placeDefault } from './defaults.ts'
 import { fileBytes } from './file-bytes.ts'
 import { type Opened, openToWork } from './place.ts'
 import { type WorkOptions, workOn } from './work.ts'
@@ -28,7 +27,7 @@ export async function run(file: string, options: RunOptions, host: Host): Promis
   return workOn(
     {
       async open(signal) {
-        const isRemote = remotePlace(options, placeDefault, host.environment) !== null
+        const isRemote = serverOf(options, host.environment) !== null
         if (isRemote) refuseServersOwn(options)
         source = await sourceOf(file, isRemote, options, host, signal)
         return openToWork(options, host.environment, await familyOptions(options))

@@ -2,7 +2,7 @@ import type { ItemType, SearchQuery } from 'sluice/upload'
 import type { Host } from '../host.ts'
 import { commandLine, table } from '../text.ts'
 import { cellsOf, cellTitles } from './item-line.ts'
-import { openToLook, type Place } from './place.ts'
+import { openToSearch, type Place } from './place.ts'
 
 export interface SearchOptions extends Place {
   readonly text?: string
@@ -23,7 +23,7 @@ export interface SearchOptions extends Place {
 }
 
 export async function search(options: SearchOptions, { terminal, words, environment }: Host): Promise<number> {
-  const { upload, close } = await openToLook(options, environment)
+  const { upload, close } = await openToSearch(options, environment)
   try {
     const page = await upload.search(queryOf(options))
     if (options.json) terminal.out(`${JSON.stringify(page)}\n`)

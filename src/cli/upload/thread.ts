@@ -1,5 +1,5 @@
 import type { Host } from '../host.ts'
-import { openToLook, type Place } from './place.ts'
+import { openToSearch, type Place } from './place.ts'
 import { threadLines } from './thread-lines.ts'
 
 export interface ThreadOptions extends Place {
@@ -10,7 +10,7 @@ export interface ThreadOptions extends Place {
 
 /** An item with all that is above and below it. */
 export async function thread(hnId: number, options: ThreadOptions, { terminal, environment }: Host): Promise<number> {
-  const { upload, close } = await openToLook(options, environment)
+  const { upload, close } = await openToSearch(options, environment)
   try {
     const { depth = 32, limit = 100 } = options
     const above = await upload.ancestors(hnId, { depthMax: depth })

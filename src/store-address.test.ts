@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { isSluiceError, messageOf } from '../errors.ts'
-import { sentenceOf } from './failure.ts'
-import { masked } from './secret.ts'
-import { parseStoreAddress, shownStore, storeText } from './store-address.ts'
-import { commandLine } from './text.ts'
+import { sentenceOf } from './cli/failure.ts'
+import { commandLine } from './cli/text.ts'
+import { isSluiceError, messageOf } from './errors.ts'
+import { masked } from './masked.ts'
+import { parseStoreAddress, shownStore, storeFile, storeText } from './store-address.ts'
 
 test('a file is a file, with or without sqlite: before it', () => {
   for (const [text, file] of [
@@ -22,6 +22,12 @@ test('a file is a file, with or without sqlite: before it', () => {
     assert.deepEqual(parseStoreAddress(text), { kind: 'sqlite', file }, text)
     assert.deepEqual(parseStoreAddress(storeText(text)), { kind: 'sqlite', file }, text)
   }
+})
+
+test('a store in memory is named by its scheme alone', () => {
+  assert.deepEqual(parseStoreAddress('memory:'), { kind: 'memory' })
+  assert.equal(storeText('memory:'), 'memory:')
+  assert.equal(storeFile('memory:'), null)
 })
 
 test('a server is a server, and its schema is read from the address', () => {
@@ -46,8 +52,10 @@ test('what is neither is refused, and no password is repeated', () => {
     ['postgres://h1:1,h2:2/d', /expected postgres:/],
     ['postgres://u:s3cr@h/d?schema=', /one name after schema=/],
     ['postgres://u:s3cr@h/d?schema=a&schema=b', /one name after schema=/],
-    ['mysql://u:s3cr@h/d', /mysql:\/\/u:\*\*\*@h\/d \(expected FILE, sqlite:FILE or postgres:/],
+    ['mysql://u:s3cr@h/d', /mysql:\/\/u:\*\*\*@h\/d \(expected FILE, sqlite:FILE, memory: or postgres:/],
     ['sqlite:', /expected sqlite:FILE/],
+    ['memory:x', /expected memory: alone/],
+    [':memory:', /expected memory: alone/],
     ['sqlite://data.db', /expected sqlite:FILE/],
   ] as const) {
     assert.throws(

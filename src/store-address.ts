@@ -1,15 +1,17 @@
-import { SluiceError } from '../errors.ts'
-import { masked } from './secret.ts'
+import { SluiceError } from './errors.ts'
+import { masked } from './masked.ts'
 
-/** Where a store is: a file of this machine, or a schema of a PostgreSQL server. */
+/** Where a store is: in this process, in a file of this machine, or in a schema of a PostgreSQL server. */
 export type StoreAddress =
+  /** It ends with its process. */
+  | { readonly kind: 'memory' }
   | { readonly kind: 'sqlite'; readonly file: string }
   /** Null: the usual schema. */
   | { readonly kind: 'postgres'; readonly url: string; readonly schema: string | null }
 
-const forms = 'FILE, sqlite:FILE or postgres://user@host:5432/database'
+const forms = 'FILE, sqlite:FILE, memory: or postgres://user@host:5432/database'
 
-/** Reads what `--store`, SLUICE_STORE or the key `store` says. No message repeats a password. */
+/** Reads what `openSluice`, `--store`, SLUICE_STORE or the key `store` of a configuration names. No message repeats a password. */
 export function parseStoreAddress(text: string): StoreAddress {
   if (text === '') throw new SluiceError('invalid', `The store needs an address (${forms}); it was empty.`)
   const [, scheme = '', slashes = '', rest = ''] = /^([a-z][a-z0-9+.-]+):(\/\/)?(.*)$/is.exec(text) ?? []
@@ -17,12 +19,17 @@ export function parseStoreAddress(text: string): StoreAddress {
     case 'postgres':
     case 'postgresql':
       return postgresAddress(text, slashes !== '')
+    case 'memory':
+      if (rest !== '' || slashes !== '') throw wrong(text, 'expected memory: alone')
+      return { kind: 'memory' }
     case 'sqlite':
       // Three slashes begin a path from the root, as in other addresses; two would name a host.
       if (rest === '' || (slashes !== '' && !rest.startsWith('/'))) throw wrong(text, 'expected sqlite:FILE')
       return { kind: 'sqlite', file: rest }
     default:
       if (slashes !== '') throw wrong(text, `expected ${forms}`)
+      // SQLite would take it for a database in memory, which none of its other connections can open.
+      if (text === ':memory:') throw wrong(text, 'expected memory: alone')
       return { kind: 'sqlite', file: text }
   }
 }
@@ -55,7 +62,7 @@ export function shownStore(text: string): string {
   return masked(text.replaceAll(/\s/g, (space) => encodeURIComponent(space)))
 }
 
-/** Null: it is no file. */
+/** Null: it is not in a file. */
 export function storeFile(text: string): string | null {
   const address = parseStoreAddress(text)
   return address.kind === 'sqlite' ? address.file : null
@@ -67,4 +74,12 @@ export function storeText(text: string, fileAt = (file: string) => file): string
   if (file === null) return text
   const path = fileAt(file)
   return /^[a-z][a-z0-9+.-]+:/i.test(path) ? `sqlite:${path}` : path
+}
+
+/** As the store of PostgreSQL takes it. */
+export function postgresPlace({ url, schema }: Extract<StoreAddress, { kind: 'postgres' }>): {
+  readonly url: string
+  readonly schema?: string
+} {
+  return schema === null ? { url } : { url, schema }
 }

@@ -1,2 +1,0 @@
-/** Where things lie if nobody says otherwise. */
-export const placeDefault = { store: './sluice.db', folder: './sluice-jobs' } as const
