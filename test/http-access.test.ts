@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFile, stat } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { pino } from 'pino'
 import { type Clock, systemClock } from '../src/index.ts'
 import { askRaw, type House, openHouse, storeKinds } from './http/house.ts'
 
@@ -145,6 +147,60 @@ describe('tokens', () => {
   })
 })
 
+describe('a request with a token that is refused', () => {
+  test('is told in the log: one line for each address in ten seconds, with their number', async () => {
+    const lines: { msg: string; times?: number; address?: string; level: number }[] = []
+    const clock = movedClock()
+    const log = pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line)) })
+    const house = await openHouse({ clock, log })
+    try {
+      await house.token({ name: 'ops', role: 'operator' })
+      const wrong = { token: `slc_${'a'.repeat(43)}` }
+      for (let times = 0; times < 50; times += 1) {
+        assert.equal((await house.ask('GET', '/api/entities', wrong)).status, 401)
+      }
+      assert.equal((await house.ask('GET', '/api/entities')).status, 401, 'without one nothing is told')
+      const told = () => lines.filter(({ msg }) => /token that is not valid/.test(msg))
+      assert.deepEqual(
+        told().map(({ times, address, level }) => [times, address, level]),
+        [[1, '127.0.0.1', 40]],
+      )
+      clock.forward(10_000)
+      await house.ask('GET', '/api/session', wrong)
+      assert.deepEqual(
+        told().map(({ times }) => times),
+        [1, 50],
+      )
+      assert.ok(!JSON.stringify(lines).includes('slc_'), 'no token is in the log')
+    } finally {
+      await house.close()
+    }
+  })
+
+  test('or with two, is refused whichever is valid', async () => {
+    const house = await openHouse()
+    try {
+      const secret = await house.token({ name: 'ops', role: 'operator' })
+      const { hostname, port, host } = new URL(house.url)
+      for (const pair of [
+        [secret, secret],
+        [secret, 'x'],
+        ['x', secret],
+      ]) {
+        const lines = pair.map((one) => `Authorization: Bearer ${one}\r\n`).join('')
+        const socket = connect(Number(port), hostname)
+        socket.end(`GET /api/session HTTP/1.1\r\nHost: ${host}\r\n${lines}Connection: close\r\n\r\n`)
+        const said = Buffer.concat(await socket.toArray()).toString()
+        assert.match(said, /^HTTP\/1\.1 400/)
+        const { faults } = JSON.parse(said.slice(said.indexOf('{'), said.lastIndexOf('}') + 1))
+        assert.deepEqual(faults, [{ in: 'header', path: 'authorization', message: 'must be there once' }])
+      }
+    } finally {
+      await house.close()
+    }
+  })
+})
+
 describe('a browser', () => {
   let house: House
   let cookie: string
@@ -235,10 +291,15 @@ describe('without any token', () => {
       assert.equal((await submit({ 'sec-fetch-site': 'cross-site' })).status, 403)
       assert.equal((await submit({ 'x-forwarded-for': '10.1.1.1' })).status, 401, 'a proxy asks for somebody else')
       assert.equal((await submit({ 'content-type': 'text/plain' })).status, 415)
-      await house.token({ name: 'first', role: 'admin' })
-      assert.equal((await submit({})).status, 401, 'from the first token on everybody needs one')
       assert.equal((await askRaw(`${house.url}/metrics`, 'GET', {})).status, 200)
-      assert.equal((await askRaw(`${house.url}/metrics`, 'GET', { 'x-forwarded-for': '10.1.1.1' })).status, 401)
+      const token = await house.token({ name: 'first', role: 'admin' })
+      assert.equal((await submit({})).status, 401, 'from the first token on everybody needs one')
+      const metrics = async (secret: string | null) => (await house.ask('GET', '/metrics', { token: secret })).status
+      assert.equal(await metrics(null), 401, 'also from this machine')
+      assert.equal(await metrics(token), 200)
+      assert.equal(await metrics(await house.token({ name: 'scraper', role: 'submitter' })), 200)
+      const limited = await house.token({ name: 'limited', role: 'admin', collections: ['a'] })
+      assert.equal(await metrics(limited), 403, 'the figures are of all collections')
     } finally {
       await house.close()
     }

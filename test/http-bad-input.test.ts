@@ -180,6 +180,16 @@ describe('bad input gets a clear problem, and nothing happens', () => {
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/xml', 'application/jsonx']) {
       await refused(415, 'POST', '/api/entities', { text, headers: { 'content-type': type } })
     }
+    for (const charset of ['utf-7', 'iso-8859-1', '"utf-16"', 'UTF-32']) {
+      const headers = { 'content-type': `application/json; charset=${charset}` }
+      const said = await refused(415, 'POST', '/api/entities', { text, headers })
+      assert.equal(said.body.type, 'urn:sluice:problem:wrong-content-type')
+    }
+    for (const charset of ['utf-8', 'UTF-8', '"utf8"']) {
+      const headers = { 'content-type': `application/json; charset=${charset}` }
+      const dry = JSON.stringify({ filter: { machine: 'crate' }, action: 'pack' })
+      assert.equal((await house.ask('POST', '/api/actions', { text: dry, headers })).status, 200, charset)
+    }
     await refused(415, 'POST', '/api/entities', {
       text: '--x\r\n\r\n--x--',
       headers: { 'content-type': 'multipart/form-data; boundary=x' },

@@ -87,6 +87,26 @@ describe('an upload', () => {
     await refused(413, () => send(file('file', 'x.json', `[${' '.repeat(300_000)}]`) + end))
   })
 
+  test('that is too big for the family is refused the same way', async () => {
+    const small = await openHouse({ hasFamilies: true, uploadBytesMax: 1_000 })
+    try {
+      for (const bytes of [1_100, 300_000]) {
+        const text = file('file', 'x.json', `[${' '.repeat(bytes)}]`) + end
+        const said = await small.ask('POST', '/api/uploads', { text, headers: type })
+        assert.equal(said.status, 413, said.text)
+        assert.equal(said.body.type, 'urn:sluice:problem:too-large')
+        assert.match(said.body.detail, /1000 bytes.*Nothing was stored/)
+      }
+      assert.deepEqual(await readdir(join(small.folder, 'upload', 'files')), [])
+      assert.equal(
+        (await small.ask('POST', '/api/uploads', { text: file('file', 'x.json', items) + end, headers: type })).status,
+        201,
+      )
+    } finally {
+      await small.close()
+    }
+  })
+
   test('that breaks off stores nothing', async () => {
     for (const text of [
       file('file', 'x.json', `${items}    `),

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Access, type Caller, mayAct, type Role } from './access.ts'
 import type { Callers } from './feed/callers.ts'
-import { HttpRefusal } from './problem.ts'
+import { HttpRefusal, invalid } from './problem.ts'
 import { isSame } from './secret.ts'
 import { type Sessions, sessionCookie } from './sessions.ts'
 
@@ -60,6 +60,7 @@ export class Door {
     })
     server.addHook('onRequest', async (request) => {
       this.#checkHost(request)
+      checkAuthorization(request)
       request.caller = await this.#callerOf(request)
     })
     // After the rate limit, which is to count also those who are turned away here; before anything of the body is read.
@@ -157,6 +158,13 @@ export function unauthenticated(): HttpRefusal {
     'This needs a valid token: send it as Authorization: Bearer slc_…, or log in. `sluice token create` makes one.',
     { headers: { 'www-authenticate': 'Bearer realm="sluice"' } },
   )
+}
+
+/** Node keeps the first of several and drops the others; a proxy may judge by another one than we do. */
+function checkAuthorization({ raw }: FastifyRequest): void {
+  const { authorization = [] } = raw.headersDistinct
+  if (authorization.length < 2) return
+  throw invalid([{ in: 'header', path: 'authorization', message: 'must be there once' }])
 }
 
 function crossSite(what: string): HttpRefusal {

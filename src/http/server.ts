@@ -26,6 +26,7 @@ import { openApiOf } from './open-api.ts'
 import { Origins } from './origins.ts'
 import { HttpRefusal, type Problem, problemOf, sendProblem } from './problem.ts'
 import { watchOverBodies } from './receiving.ts'
+import { RefusalLog } from './refusal-log.ts'
 import { Replay } from './replay.ts'
 import { noParams, noQuery, type Route, route } from './route.ts'
 import { routesOf } from './routes/index.ts'
@@ -74,7 +75,7 @@ export async function openServer(options: ServerOptions): Promise<Server> {
   }
   const context = contextOf(options, limits, isLoopback)
   const metrics = new Metrics(context)
-  const server = newServer(limits, log)
+  const server = newServer(limits, log, clock)
   const unused = new UnusedSockets(server.server)
   const routes = [...routesOf(context, metrics)]
   const document = openApiOf([...routes, documentRoute({})], options.version ?? '0')
@@ -118,8 +119,9 @@ function contextOf(options: ServerOptions, limits: HttpLimits, isLoopback: boole
   }
 }
 
-function newServer(limits: HttpLimits, log: Logger): FastifyInstance {
+function newServer(limits: HttpLimits, log: Logger, clock: Clock): FastifyInstance {
   let requests = 0
+  const refusals = new RefusalLog(log, clock)
   const boot = newSecret().slice(0, 8)
   const server = fastify({
     logger: false,
@@ -148,6 +150,7 @@ function newServer(limits: HttpLimits, log: Logger): FastifyInstance {
     'application/json',
     { parseAs: 'buffer' },
     async (request: FastifyRequest, body: Buffer) => {
+      checkCharset(request.headers['content-type'] ?? '')
       request.bodyBytes = body
       return body.length === 0 ? undefined : parseJson(body, limits.depthMax)
     },
@@ -159,7 +162,12 @@ function newServer(limits: HttpLimits, log: Logger): FastifyInstance {
       log.warn({ requestId: request.id, method, route: request.routeOptions.url }, problem.detail)
     } else if (problem.status >= 500) {
       log.error({ err: error, requestId: request.id, method, route: request.routeOptions.url }, 'a request failed')
-    } else if (problem.status === 401 || problem.status === 403) {
+    } else if (problem.status === 401) {
+      const { url: route } = request.routeOptions
+      // Without one it is a browser that has not logged in yet.
+      if (request.headers.authorization !== undefined)
+        refusals.refused(request.ip, { requestId: request.id, method, route })
+    } else if (problem.status === 403) {
       const { caller, ip: address } = request
       log.warn(
         { requestId: request.id, method, route: request.routeOptions.url, address, actor: caller?.actor },
@@ -169,6 +177,13 @@ function newServer(limits: HttpLimits, log: Logger): FastifyInstance {
     return sendRefusal(request, reply, error, problem)
   })
   return server
+}
+
+/** JSON is UTF-8, whatever else a header may say: read as something else it would mean something else. */
+function checkCharset(contentType: string): void {
+  const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(contentType)?.[1]
+  if (charset === undefined || /^utf-?8$/i.test(charset)) return
+  throw new HttpRefusal('wrong-content-type', 415, `The body must be UTF-8, not ${charset.slice(0, 40)}.`)
 }
 
 function sendRefusal(request: FastifyRequest, reply: FastifyReply, error: unknown, problem: Problem): FastifyReply {

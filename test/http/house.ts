@@ -55,6 +55,8 @@ export interface HouseOptions {
   readonly hasFamilies?: boolean
   /** Besides the depot's. */
   readonly implementations?: readonly Implementation[]
+  /** What the upload family takes, if less than the server. */
+  readonly uploadBytesMax?: number
   /** Besides word-count. */
   readonly jobs?: readonly JobDefinition[]
   readonly hasDashboard?: boolean
@@ -101,7 +103,12 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
       ? durableStore(join(folder, 'sluice.db'))
       : memoryStore({ clock: systemClock() })
   const hasFamilies = options.hasFamilies ?? false
-  const upload = hasFamilies ? await openUpload({ folder: join(folder, 'upload') }) : null
+  const upload = hasFamilies
+    ? await openUpload({
+        folder: join(folder, 'upload'),
+        ...(options.uploadBytesMax === undefined ? {} : { fileBytesMax: options.uploadBytesMax }),
+      })
+    : null
   const chunked = hasFamilies
     ? openChunked({ definitions: [wordCount, ...(options.jobs ?? [])], folder: join(folder, 'jobs') })
     : null

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import { isSluiceError } from '../../errors.ts'
 import { familyAnswer, submittedAnswer } from '../answer-schemas.ts'
 import { flagText, given, idParams, idText, nameText, pageQuery, repeated, wholeNumber } from '../asked-schemas.ts'
 import type { Context } from '../context.ts'
@@ -43,7 +44,7 @@ export function uploadRoutes(context: Context): readonly Route[] {
         const length = Number(request.headers['content-length'])
         const seen = hashed(file.source, JSON.stringify([said, file.fileName, file.contentType]))
         const run = async () => {
-          const accepted = await upload.receive(seen.source, {
+          const receiving = upload.receive(seen.source, {
             fileName: said.fileName ?? file.fileName,
             contentType: file.contentType,
             // The form is a little longer than its file: this only refuses early what is far too big.
@@ -52,6 +53,9 @@ export function uploadRoutes(context: Context): readonly Route[] {
             collection,
             force: said.force ?? false,
             ...(idempotencyKey === null ? {} : { key: idempotencyKey }),
+          })
+          const accepted = await receiving.catch((error: unknown) => {
+            throw refusalOfSize(error) ?? error
           })
           return { status: accepted.existing ? 200 : 201, body: JSON.stringify(accepted) }
         }
@@ -83,6 +87,12 @@ export function uploadRoutes(context: Context): readonly Route[] {
     }),
     ...searchRoutes(context, upload),
   ]
+}
+
+/** The family's own limit may be below the server's. */
+function refusalOfSize(error: unknown): HttpRefusal | null {
+  if (!isSluiceError(error, 'invalid') || typeof error.detail.fileBytesMax !== 'number') return null
+  return new HttpRefusal('too-large', 413, `${error.message} Nothing was stored.`)
 }
 
 function searchRoutes({ collections, limits }: Context, upload: UploadFamily): readonly Route[] {
