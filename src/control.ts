@@ -5,6 +5,7 @@ import type { Lane } from './lane.ts'
 import type { Worker } from './lease.ts'
 import type { Machine } from './machine.ts'
 import type { Sums } from './outcome.ts'
+import type { StateOutcome } from './state-outcome.ts'
 import type { Actor, Drift, Filter } from './store.ts'
 
 /** All that a person or a program asks of a running Sluice: one interface for API, CLI and dashboard, locally or over HTTP. */
@@ -91,8 +92,10 @@ export interface Detail extends Omit<Entity, 'data' | 'progress' | 'checkpoint'>
   }[]
 }
 
-export interface ListFilter extends Omit<Filter, 'limit'> {
+export interface ListFilter extends Omit<Filter, 'limit' | 'anyOf'> {
   readonly limit?: number
+  /** Entities in a state with one of these outcomes, as the machines known here declare them. */
+  readonly outcomes?: readonly StateOutcome[]
 }
 
 export interface ListPage {
@@ -108,6 +111,8 @@ export interface Progress {
   readonly open: number
   /** Over all lanes. */
   readonly counts: Readonly<Record<string, number>>
+  /** Settled children by the outcome of their state; `success` is what is done. Together they are `settled`. */
+  readonly outcomes: Readonly<Record<StateOutcome, number>>
   readonly reasons: Readonly<Record<string, number>>
   readonly sums: Sums
   readonly percent: number

@@ -309,6 +309,8 @@ export interface Filter {
   readonly machine?: string
   readonly version?: number
   readonly states?: readonly string[]
+  /** Only entities of one of these machine versions that are in one of its states given here. Narrows `states`. */
+  readonly anyOf?: readonly MachineStates[]
   /** Null: roots only. */
   readonly parent?: EntityId | null
   readonly lane?: string
@@ -322,6 +324,13 @@ export interface Filter {
   /** Only what these have spawned, in the order of (source, ordinal): then `after` is not used, and `next` only says that there is more. */
   readonly spawnedBy?: SpawnedBy
   readonly limit: number
+}
+
+/** The same name of a state may mean something else in another machine, or in another version of it. */
+export interface MachineStates {
+  readonly machine: string
+  readonly version: number
+  readonly states: readonly string[]
 }
 
 export interface SpawnedBy {

@@ -99,6 +99,8 @@ for (const where of ['server', 'store'] as const) {
 
       const listed = await run(where, ['list', '--parent', String(id), '--state', 'leaking'])
       assert.match(listed.out, /^id +machine +state[^\n]*\n\d+ +bottle +leaking +[^\n]*cracked\n$/)
+      const failed = await run(where, ['list', '--parent', String(id), '--outcome', 'failure,attention'])
+      assert.equal(failed.out, listed.out)
       const page = await run(where, ['list', '--parent', String(id), '--limit', '4'])
       assert.equal(page.out.split('\n').length, 6)
       assert.match(page.err, /^There may be more: sluice list .*--after \d+\n$/)

@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { stateOutcomes } from '../state-outcome.ts'
 import type { Doing } from './command.ts'
 import { filterField } from './control/filter-option.ts'
 import { eachOf, labelValue, listOf, oneOf, signedNumber, unixTime, wholeNumber } from './option.ts'
@@ -6,7 +7,7 @@ import { withPlace } from './place-option.ts'
 
 const outcomes = `
 Exit status
-  0 as it should be · 1 cancelled, or some below it failed · 2 failed or refused · 130 interrupted
+  0 success · 1 neutral (cancelled) or attention, or some below it failed · 2 failure or refused · 130 interrupted
 `
 
 /** `sluice show`, `sluice act` and the like, for entities of every machine: this file only says what can be typed; what is done stands in control/. */
@@ -52,6 +53,11 @@ export function controlCommands(doing: Doing): readonly Command[] {
       .option('--machine <name>', 'of this machine')
       .option(...machineVersion)
       .option('--state <states>', 'in this state; several with commas', listOf(String))
+      .option(
+        '--outcome <outcomes>',
+        `with such an outcome: ${stateOutcomes.join(', ')}`,
+        listOf(oneOf(...stateOutcomes)),
+      )
       .option('--parent <id>', 'the children of this one (default: roots only)', wholeNumber)
       .option('--all', 'children too, of whatever parent')
       .option('--lane <name>', 'in this lane of their parent')

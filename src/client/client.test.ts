@@ -121,6 +121,7 @@ describe('what a client answers is what the engine answers', () => {
     await same((control) => control.list({ parent: id, limit: 3 }))
     await same((control) => control.list({ parent: null, newestFirst: true, limit: 2 }))
     await same((control) => control.list({ machine: 'ball', states: ['in', 'lost'], settled: true, upTo: id + 3 }))
+    await same((control) => control.list({ parent: id, outcomes: ['failure', 'neutral'] }))
     await same((control) => control.list({ label: { name: 'collection', value: 'red' } }))
     await same((control) => control.list({ spawnedBy: { sources: [id], after: { source: id, ordinal: 1 } }, limit: 2 }))
     await same((control) => control.list({ reason: 'too round', lane: 'ball' }))

@@ -32,6 +32,9 @@ const vendors: Readonly<Record<string, string>> = {
   uplot: 'uplot/dist/uPlot.esm.js',
 }
 
+/** Modules at the root of the sources that the application runs by too. They import nothing. */
+const rootModules = ['clock', 'state-outcome']
+
 const script = 'text/javascript; charset=utf-8'
 /** Only some pages have a plot. */
 const lazy = ['vendor/uplot.js']
@@ -46,8 +49,10 @@ export async function loadAssets(): Promise<Assets> {
     if (!path.endsWith(extension) || /\.(test|d)\.[jt]s$/.test(path)) continue
     texts.set(`dashboard/app/${path}`, await moduleOf(new URL(path, app), `dashboard/app/${path}`))
   }
-  const clock = `clock${extension}`
-  texts.set(clock, await moduleOf(new URL(`../${clock}`, import.meta.url), clock))
+  for (const name of rootModules) {
+    const path = `${name}${extension}`
+    texts.set(path, await moduleOf(new URL(`../${path}`, import.meta.url), path))
+  }
   for (const [name, file] of Object.entries(vendors)) {
     const text = await readFile(locate(file), 'utf8')
     texts.set(vendorPath(name), { contentType: script, text: rewritten(text, vendorPath(name)) })

@@ -4,6 +4,7 @@ import { SluiceError } from '../errors.ts'
 import type { Lane } from '../lane.ts'
 import type { Limits } from '../limits.ts'
 import type { Machine } from '../machine.ts'
+import { outcomeOf, type StateOutcome, stateOutcomes } from '../state-outcome.ts'
 import type { Filter } from '../store.ts'
 import type { Registry } from './registry.ts'
 import type { Services } from './services.ts'
@@ -16,7 +17,31 @@ export function checkFilter(registry: Registry, filter: ListFilter, limits: Limi
     const id = filter[field]
     if (id !== undefined) checkId(id, field)
   }
-  return { ...filter, limit }
+  const { outcomes, ...rest } = filter
+  return { ...rest, limit, ...(outcomes === undefined ? {} : statesOfOutcomes(registry, filter, outcomes)) }
+}
+
+/** The states that the known machines declare so. The union of their names is what a store looks up first. */
+function statesOfOutcomes(
+  registry: Registry,
+  { machine: name, version, states: given }: ListFilter,
+  outcomes: readonly StateOutcome[],
+): Pick<Filter, 'states' | 'anyOf'> {
+  const wrong = outcomes.find((outcome) => !stateOutcomes.includes(outcome))
+  if (wrong !== undefined) {
+    const known = stateOutcomes.join(', ')
+    throw new SluiceError('invalid', `There is no outcome ${wrong}. There are: ${known}.`, { outcome: wrong })
+  }
+  const anyOf = registry.machines
+    .filter((machine) => (name ?? machine.name) === machine.name && (version ?? machine.version) === machine.version)
+    .map((machine) => ({
+      machine: machine.name,
+      version: machine.version,
+      states: Object.keys(machine.states).filter((state) => outcomes.includes(outcomeOf(machine, state))),
+    }))
+    .filter(({ states }) => states.length > 0)
+  const states = new Set(anyOf.flatMap(({ states }) => states))
+  return { anyOf, states: given === undefined ? [...states] : given.filter((state) => states.has(state)) }
 }
 
 export function checkLimit(limit: number | undefined, { pageMax }: Limits): number {
@@ -121,10 +146,12 @@ function isByLane({ label, reason, after, upTo, states, settled }: Filter): bool
   return !isFiner && (states === undefined || settled === undefined)
 }
 
-function countIn(lane: Lane, { machine, version, lane: name, states, settled }: Filter): number {
+function countIn(lane: Lane, { machine, version, lane: name, states: given, settled, anyOf }: Filter): number {
   if (machine !== undefined && lane.machine !== machine) return 0
   if (version !== undefined && lane.version !== version) return 0
   if (name !== undefined && lane.name !== name) return 0
+  const own = anyOf?.find(({ machine, version }) => machine === lane.machine && version === lane.version)?.states ?? []
+  const states = anyOf ? given?.filter((state) => own.includes(state)) : given
   if (states) return [...new Set(states)].reduce((sum, state) => sum + (lane.counts[state] ?? 0), 0)
   if (settled !== undefined) return settled ? lane.total - lane.open : lane.open
   return lane.total

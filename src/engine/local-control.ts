@@ -132,7 +132,7 @@ export class LocalControl implements Control {
     const found = await this.#find(id)
     const lanes = await this.#lanesOf(found)
     const entity = 'purgedAt' in found ? { ...found, settled: true, changedAt: found.purgedAt } : found
-    return progressOf(entity, lanes, this.#rates, this.#services.store.time())
+    return progressOf(this.#services, entity, lanes, this.#rates)
   }
 
   watch(options: WatchOptions = {}): AsyncIterable<Change> {
@@ -207,8 +207,9 @@ export class LocalControl implements Control {
     options: ActOptions & { readonly confirm?: boolean } = {},
   ): Promise<ManyResult> {
     const { registry, limits, store } = this.#services
-    const { limit: _limit, newestFirst: _newestFirst, ...which } = filter
-    const checked = checkFilter(registry, which, limits)
+    const { limit: _limit, newestFirst: _newestFirst, ...asked } = filter
+    const checked = checkFilter(registry, asked, limits)
+    const { limit: _pageMax, ...which } = checked
     checkAction(registry, which.machine, action)
     const count = await countMatching(this.#services, checked)
     const warnings = warningsOf(registry.machines, which.machine, action)

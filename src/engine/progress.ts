@@ -1,7 +1,10 @@
 import type { Progress } from '../control.ts'
 import type { EntityId } from '../entity.ts'
 import type { Lane } from '../lane.ts'
+import { outcomeOf } from '../state-outcome.ts'
 import type { Rates } from './rate.ts'
+import type { Registry } from './registry.ts'
+import type { Services } from './services.ts'
 
 /** What progress is told of: an entity, or what retention left of it. */
 export interface Progressing {
@@ -13,7 +16,13 @@ export interface Progressing {
 }
 
 /** Counts over all lanes, how fast they grow, and when that will be all. */
-export function progressOf(entity: Progressing, lanes: readonly Lane[], rates: Rates, now: number): Progress {
+export function progressOf(
+  { registry, store }: Pick<Services, 'registry' | 'store'>,
+  entity: Progressing,
+  lanes: readonly Lane[],
+  rates: Rates,
+): Progress {
+  const now = store.time()
   const total = lanes.reduce((sum, lane) => sum + lane.total, 0)
   const open = lanes.reduce((sum, lane) => sum + lane.open, 0)
   const settled = total - open
@@ -25,6 +34,7 @@ export function progressOf(entity: Progressing, lanes: readonly Lane[], rates: R
     settled,
     open,
     counts: addUp(lanes.map((lane) => lane.counts)),
+    outcomes: outcomesOf(registry, lanes),
     reasons: addUp(lanes.map((lane) => lane.reasons)),
     sums: addUp(lanes.map((lane) => lane.sums)),
     percent: percentOf(entity, total, settled),
@@ -46,6 +56,19 @@ function rateOf(entity: Progressing, settled: number, rates: Rates, now: number)
   if (lately !== null) return lately
   const elapsedMs = (entity.settled ? entity.changedAt : now) - entity.createdAt
   return settled === 0 || elapsedMs <= 0 ? null : (settled * 1_000) / elapsedMs
+}
+
+/** A lane of a machine that is not known here counts as neutral: nothing says how its children ended. */
+function outcomesOf(registry: Registry, lanes: readonly Lane[]): Progress['outcomes'] {
+  const outcomes = { success: 0, failure: 0, attention: 0, neutral: 0 }
+  for (const { machine: name, version, counts, total, open } of lanes) {
+    const machine = registry.find(name, version)?.machine
+    if (machine === undefined) outcomes.neutral += total - open
+    else {
+      for (const state of machine.settled) outcomes[outcomeOf(machine, state)] += counts[state] ?? 0
+    }
+  }
+  return outcomes
 }
 
 /** Never 100 before the last one is settled, whatever rounding says. */

@@ -127,6 +127,9 @@ export const progressAnswer: z.ZodType<Progress> = z.object({
   settled: z.int(),
   open: z.int(),
   counts: amounts,
+  outcomes: z
+    .object({ success: z.int(), failure: z.int(), attention: z.int(), neutral: z.int() })
+    .describe('Settled children by the outcome of their state; success is what is done.'),
   reasons: amounts,
   sums: amounts,
   percent: z.number(),

@@ -1,8 +1,9 @@
 import { InvalidArgumentError } from 'commander'
-import { labelValue, wholeNumber } from '../option.ts'
+import { stateOutcomes } from '../../state-outcome.ts'
+import { labelValue, oneOf, wholeNumber } from '../option.ts'
 import type { FilterOptions } from './list.ts'
 
-const fields = 'machine, version, state, parent, lane, collection, label.NAME, settled, reason'
+const fields = 'machine, version, state, outcome, parent, lane, collection, label.NAME, settled, reason'
 
 /** `--filter state=failed`, once for each field; several states with commas. */
 export function filterField(text: string, before: FilterOptions = {}): FilterOptions {
@@ -20,6 +21,8 @@ export function filterField(text: string, before: FilterOptions = {}): FilterOpt
       return { ...before, parent: wholeNumber(value) }
     case 'state':
       return { ...before, state: [...(before.state ?? []), ...value.split(',')] }
+    case 'outcome':
+      return { ...before, outcome: [...(before.outcome ?? []), ...value.split(',').map(oneOf(...stateOutcomes))] }
     case 'settled':
       if (value !== 'true' && value !== 'false') break
       return value === 'true' ? { ...before, settled: true } : { ...before, open: true }

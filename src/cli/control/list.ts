@@ -1,5 +1,6 @@
 import type { ListFilter, ListPage } from '../../control.ts'
 import { SluiceError } from '../../errors.ts'
+import type { StateOutcome } from '../../state-outcome.ts'
 import { timeOf } from '../figures.ts'
 import type { Host } from '../host.ts'
 import { commandLine, plain, table } from '../text.ts'
@@ -11,6 +12,7 @@ export interface FilterOptions {
   readonly machine?: string
   readonly machineVersion?: number
   readonly state?: readonly string[]
+  readonly outcome?: readonly StateOutcome[]
   readonly parent?: number
   /** Children of all parents too. */
   readonly all?: boolean
@@ -46,7 +48,7 @@ export function list(options: ListOptions, host: Host): Promise<number> {
 }
 
 export function filterOf(options: FilterOptions): ListFilter {
-  const { machine, machineVersion, state, parent, all, lane, collection, settled, open, reason } = options
+  const { machine, machineVersion, state, outcome, parent, all, lane, collection, settled, open, reason } = options
   if (settled && open) throw new SluiceError('invalid', 'Take --settled or --open; nothing is both.')
   if (collection !== undefined && options.label !== undefined) {
     throw new SluiceError('invalid', 'Take --collection or --label; one label can be asked for at a time.')
@@ -56,6 +58,7 @@ export function filterOf(options: FilterOptions): ListFilter {
     ...(machine === undefined ? {} : { machine }),
     ...(machineVersion === undefined ? {} : { version: machineVersion }),
     ...(state === undefined ? {} : { states: state }),
+    ...(outcome === undefined ? {} : { outcomes: outcome }),
     ...(all ? {} : { parent: parent ?? null }),
     ...(lane === undefined ? {} : { lane }),
     ...(label === undefined ? {} : { label }),

@@ -44,7 +44,14 @@ export async function follow({ control }: Reached, id: number, options: WatchOpt
     const entity = settled ?? (await control.get(id))
     if (options.json) terminal.out(`${JSON.stringify({ entity, progress })}\n`)
     else if (!options.quiet) terminal.out(`${endOf(entity, progress, settled !== null, options)}\n`)
-    return settled ? exitOfEntity(await control.machines(), settled, progress) : interruptedExit
+    if (!settled) return interruptedExit
+    const machines = await control.machines()
+    const machine = machines.find(({ name, version }) => name === settled.machine && version === settled.version)
+    if (!options.quiet && machine?.states[settled.state]?.outcomeDeclared === false) {
+      const what = `State ${settled.state} of machine ${plain(settled.machine, 60)}`
+      terminal.err(`${what} declares no outcome, so the exit status is not 0.\n`)
+    }
+    return exitOfEntity(machines, settled, progress)
   } finally {
     bar?.clear()
     interrupt.close()

@@ -66,6 +66,7 @@ export interface ListQuery {
   readonly machine?: string
   readonly version?: string
   readonly state?: string
+  readonly outcome?: string
   readonly parent?: string
   readonly lane?: string
   readonly label?: string

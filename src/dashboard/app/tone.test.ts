@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { chunkedJob } from 'sluice/chunked'
 import { uploadBatch, uploadItem } from 'sluice/upload'
-import { actionsOf, isRunningWithErrors, type MachineShape, stateText, toneOf } from './tone.ts'
+import { delivery, parcel } from '../../../examples/machines.ts'
+import { actionsOf, isRunningWithErrors, type MachineShape, needsAttention, stateText, toneOf } from './tone.ts'
 
 const shape = (machine: unknown) => machine as MachineShape
 
@@ -24,9 +25,33 @@ test('states are coloured by what the machine says of them', () => {
   assert.equal(toneOf(shape(chunkedJob), 'cancelled'), 'ended')
 })
 
-test('a state of a machine that is not known here is coloured by its name', () => {
-  assert.equal(toneOf(undefined, 'failed'), 'bad')
+test('no state is coloured by its name', () => {
+  assert.equal(toneOf(undefined, 'failed'), 'waiting')
   assert.equal(toneOf(undefined, 'constructor'), 'waiting')
+  const states = {
+    error: { title: 'error', purpose: '' },
+    completed: { title: 'completed', purpose: '', outcome: 'neutral' },
+    cancelled: { title: 'cancelled', purpose: '', outcome: 'success' },
+    done: { title: 'done', purpose: '', outcome: 'failure' },
+  }
+  const settled = ['completed', 'cancelled', 'done']
+  const odd = { ...chunkedJob, states, settled, final: settled, edges: [] } as unknown as MachineShape
+  assert.deepEqual(
+    Object.keys(states).map((state) => toneOf(odd, state)),
+    ['waiting', 'ended', 'good', 'bad'],
+  )
+  assert.deepEqual(
+    Object.keys(states).filter((state) => needsAttention(odd, state)),
+    ['done'],
+  )
+})
+
+test('a delivery that lost parcels is not green, and needs attention', () => {
+  const [batch, child] = [shape(delivery), shape(parcel)]
+  assert.equal(toneOf(batch, 'partly_delivered'), 'warn')
+  assert.ok(needsAttention(batch, 'partly_delivered'))
+  assert.equal(toneOf(child, 'lost'), 'bad')
+  assert.equal(toneOf(child, 'arrived'), 'good')
 })
 
 test('a job with errors is shown as running', () => {

@@ -1,4 +1,6 @@
-/** How a state looks: told from the machine's declaration, so that a machine nobody has seen before is coloured too. */
+import { outcomeOf, type StateOutcome } from '../../state-outcome.ts'
+
+/** How a state looks: what the machine declares of it, never what its name sounds like. */
 export type Tone = 'good' | 'bad' | 'warn' | 'active' | 'waiting' | 'ended'
 
 /** The part of a machine's declaration that pages need; as the API gives it. */
@@ -11,8 +13,14 @@ export interface MachineShape {
   readonly labels: readonly string[]
   readonly parent: string | null
   readonly digest?: string
-  readonly states: Readonly<Record<string, { readonly title: string; readonly purpose: string }>>
+  readonly states: Readonly<Record<string, StateShape>>
   readonly edges: readonly EdgeShape[]
+}
+
+export interface StateShape {
+  readonly title: string
+  readonly purpose: string
+  readonly outcome?: StateOutcome
 }
 
 export interface EdgeShape {
@@ -29,27 +37,34 @@ export interface EdgeShape {
 }
 
 export function toneOf(machine: MachineShape | undefined, state: string): Tone {
-  if (!machine || !Object.hasOwn(machine.states, state)) return byName(state)
-  const incoming = machine.edges.filter((edge) => edge.to === state && edge.from !== state)
-  const outgoing = machine.edges.filter((edge) => edge.from === state)
-  if (machine.settled.includes(state)) {
-    if (incoming.some(({ on }) => on === 'fail') || /fail|error/.test(state)) return 'bad'
-    if (/cancel|delete|skip/.test(state)) return 'ended'
-    // Settled, yet somebody may reopen it: it is not as it should be.
-    return machine.final.includes(state) ? 'good' : 'warn'
+  // Of a machine that is not known here nothing is known of its states either.
+  if (!machine || !Object.hasOwn(machine.states, state)) return 'waiting'
+  const outcome = outcomeOf(machine, state)
+  switch (outcome) {
+    case 'success':
+      return 'good'
+    case 'failure':
+      return 'bad'
+    case 'attention':
+      return 'warn'
+    case 'neutral':
+      return machine.settled.includes(state) ? 'ended' : openTone(machine, state)
+    default:
+      return outcome satisfies never
   }
-  if (/error|retry/.test(state)) return 'warn'
+}
+
+function openTone(machine: MachineShape, state: string): Tone {
+  const outgoing = machine.edges.filter((edge) => edge.from === state)
   const works = outgoing.some(({ on, processor }) => on === 'done' && processor !== undefined)
   const gathers = outgoing.some(({ on }) => on === 'children')
   return works || gathers ? 'active' : 'waiting'
 }
 
-function byName(state: string): Tone {
-  if (/fail/.test(state)) return 'bad'
-  if (/error|partial/.test(state)) return 'warn'
-  if (/complete|done|success/.test(state)) return 'good'
-  if (/cancel|delete|skip/.test(state)) return 'ended'
-  return /progress|running|processing/.test(state) ? 'active' : 'waiting'
+/** Whether a person should look at what is in this state. */
+export function needsAttention(machine: MachineShape | undefined, state: string): boolean {
+  const outcome = outcomeOf(machine, state)
+  return outcome === 'failure' || outcome === 'attention'
 }
 
 /** A job with errors goes on all the same, and is shown so. */

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { ListFilter } from '../../control.ts'
+import { stateOutcomes } from '../../state-outcome.ts'
 import { flagText, idNumber, idText, nameText, parentText, repeated, wholeNumber } from '../asked-schemas.ts'
 import type { HttpLimits } from '../http-limits.ts'
 
@@ -11,6 +12,7 @@ export function filterFields(limits: HttpLimits) {
     machine: nameText.optional(),
     version: wholeNumber(0, 1_000_000_000).optional(),
     state: repeated(nameText, 100).optional(),
+    outcome: repeated(z.enum(stateOutcomes), stateOutcomes.length).optional(),
     lane: nameText.optional(),
     label: nameText.optional(),
     value: z.string().max(200).optional(),
@@ -45,13 +47,14 @@ export const pairFault = 'label and value go together, and so do afterSource and
 type FilterQuery = z.output<z.ZodObject<ReturnType<typeof filterFields>>> & { parent?: number | null | undefined }
 
 export function filterOf(query: FilterQuery, limits: HttpLimits): ListFilter {
-  const { machine, version, state, parent, lane, label, value, settled, reason, after, upTo, newest } = query
+  const { machine, version, state, outcome, parent, lane, label, value, settled, reason, after, upTo, newest } = query
   const { spawnedBy, afterSource, afterOrdinal } = query
   return {
     limit: query.limit ?? limits.pageDefault,
     ...(machine === undefined ? {} : { machine }),
     ...(version === undefined ? {} : { version }),
     ...(state === undefined ? {} : { states: state }),
+    ...(outcome === undefined ? {} : { outcomes: outcome }),
     ...(parent === undefined ? {} : { parent }),
     ...(lane === undefined ? {} : { lane }),
     ...(label === undefined || value === undefined ? {} : { label: { name: label, value } }),
@@ -79,6 +82,7 @@ export const filterBody = z.strictObject({
   machine: nameText.optional(),
   version: z.int().min(0).optional(),
   states: z.array(nameText).max(100).optional(),
+  outcomes: z.array(z.enum(stateOutcomes)).max(stateOutcomes.length).optional(),
   parent: idNumber.nullable().optional(),
   lane: nameText.optional(),
   label: z.strictObject({ name: nameText, value: z.string().max(200) }).optional(),

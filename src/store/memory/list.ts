@@ -1,5 +1,5 @@
 import type { Entity } from '../../entity.ts'
-import type { Filter, Page, SpawnedBy } from '../../store.ts'
+import type { Filter, MachineStates, Page, SpawnedBy } from '../../store.ts'
 import type { Memory } from './memory.ts'
 import type { Row } from './rows.ts'
 
@@ -37,12 +37,17 @@ function* spawned(memory: Memory, { sources, after }: SpawnedBy): Iterable<Row> 
 
 const standingOf = (id: number) => ({ order: id, id })
 
+function isIn(entity: Entity, { machine, version, states }: MachineStates): boolean {
+  return entity.machine === machine && entity.version === version && states.includes(entity.state)
+}
+
 function matches(memory: Memory, entity: Entity, filter: Filter): boolean {
-  const { machine, version, states, parent, lane, label, settled, reason, upTo } = filter
+  const { machine, version, states, parent, lane, label, settled, reason, upTo, anyOf } = filter
   if (upTo !== undefined && entity.id > upTo) return false
   if (machine !== undefined && entity.machine !== machine) return false
   if (version !== undefined && entity.version !== version) return false
   if (states !== undefined && !states.includes(entity.state)) return false
+  if (anyOf !== undefined && !anyOf.some((one) => isIn(entity, one))) return false
   if (parent !== undefined && entity.parent !== parent) return false
   if (lane !== undefined && entity.lane !== lane) return false
   if (settled !== undefined && entity.settled !== settled) return false

@@ -1,4 +1,4 @@
-import type { Filter } from '../../store.ts'
+import type { Filter, MachineStates } from '../../store.ts'
 import type { Dictionary } from './dictionary.ts'
 import type { Reach } from './reach.ts'
 import { isSeen } from './reading.ts'
@@ -16,7 +16,7 @@ export class Conditions {
 
   /** What no index answers. */
   own(): readonly Condition[] {
-    const { settled, machine, version } = this.#filter
+    const { settled, machine, version, anyOf } = this.#filter
     const conditions: Condition[] = [() => isSeen]
     if (settled !== undefined) conditions.push((terms) => `settled = ${terms.add(settled)}`)
     if (machine !== undefined || version !== undefined) {
@@ -27,6 +27,7 @@ export class Conditions {
         return `machine = ANY(ARRAY(SELECT id FROM machine WHERE ${parts.join(' AND ')}))`
       })
     }
+    if (anyOf !== undefined) conditions.push(ofAny(anyOf))
     return conditions
   }
 
@@ -73,6 +74,21 @@ export class Conditions {
     const { upTo } = this.#filter
     if (upTo === undefined) return []
     return [(terms) => `id <= ${terms.add(Math.floor(Math.min(upTo, Number.MAX_SAFE_INTEGER)))}`]
+  }
+}
+
+/** Pairs of a machine version and a state, each as the numbers that rows keep. */
+function ofAny(anyOf: readonly MachineStates[]): Condition {
+  const pairs = anyOf
+    .flatMap(({ machine, version, states }) => states.map((state) => ({ machine, version, state })))
+    .filter(({ machine, state }) => !machine.includes('\u0000') && !state.includes('\u0000'))
+  return (terms) => {
+    const machines = terms.add(pairs.map(({ machine }) => machine))
+    const versions = terms.add(pairs.map(({ version }) => version))
+    const states = terms.add(pairs.map(({ state }) => state))
+    return `(machine, state) IN (
+      SELECT machine.id, word.id FROM unnest(${machines}::text[], ${versions}::int4[], ${states}::text[]) AS given (name, version, state)
+      JOIN machine ON machine.name = given.name AND machine.version = given.version JOIN word ON word.text = given.state)`
   }
 }
 

@@ -1,5 +1,5 @@
 import type { EntityId } from '../../entity.ts'
-import type { Filter, Page, SpawnedBy } from '../../store.ts'
+import type { Filter, MachineStates, Page, SpawnedBy } from '../../store.ts'
 import type { Value } from './database.ts'
 import type { Ledger } from './ledger.ts'
 import { type EntityRow, rowOf, selectRows } from './row.ts'
@@ -33,7 +33,7 @@ export function list(ledger: Ledger, filter: Filter): Page {
 
 /** All that the filter says but the lane and the state, which may be ranges of an index. Null: nothing can match. */
 function conditionsOf(ledger: Ledger, filter: Filter): readonly Condition[] | null {
-  const { machine, version, after, upTo, newestFirst, settled, reason, label } = filter
+  const { machine, version, after, upTo, newestFirst, settled, reason, label, anyOf } = filter
   const conditions: Condition[] = [{ sql: '(staging IS NULL OR staging NOT IN (SELECT id FROM staging))', values: [] }]
   if (after !== undefined && !filter.spawnedBy)
     conditions.push({ sql: newestFirst ? 'id < ?' : 'id > ?', values: [after] })
@@ -45,6 +45,7 @@ function conditionsOf(ledger: Ledger, filter: Filter): readonly Condition[] | nu
     if (machines.length === 0) return null
     conditions.push({ sql: `machine IN (${machines.map(({ id }) => id).join()})`, values: [] })
   }
+  if (anyOf !== undefined) conditions.push(anyOfCondition(ledger, anyOf))
   if (label !== undefined) {
     const condition = labelCondition(ledger, label)
     if (!condition) return null
@@ -60,6 +61,20 @@ function machinesOf(ledger: Ledger, name: string | undefined, version: number | 
     version ?? null,
   )
   return rows.map(([id]) => ledger.dictionary.machineOf(id as number))
+}
+
+function anyOfCondition(ledger: Ledger, anyOf: readonly MachineStates[]): Condition {
+  const parts = anyOf.flatMap(({ machine, version, states }) => {
+    const words = wordsOf(ledger, states)
+    return machinesOf(ledger, machine, version).map(
+      ({ id }) => `(machine = ${id} AND state IN (${words.join() || -1}))`,
+    )
+  })
+  return { sql: parts.length === 0 ? '0' : `(${parts.join(' OR ')})`, values: [] }
+}
+
+function wordsOf({ dictionary }: Ledger, states: readonly string[]): readonly number[] {
+  return states.flatMap((state) => dictionary.wordIfKnown(state) ?? [])
 }
 
 /** A label has its own position in each machine that declares it. */
@@ -200,8 +215,7 @@ function placeConditions(ledger: Ledger, { parent, lane, states }: Filter): read
     conditions.push({ sql: `lane IN (SELECT id FROM lane WHERE ${sql})`, values })
   }
   if (states !== undefined) {
-    const words = states.flatMap((state) => ledger.dictionary.wordIfKnown(state) ?? [])
-    conditions.push({ sql: `state IN (${words.join() || -1})`, values: [] })
+    conditions.push({ sql: `state IN (${wordsOf(ledger, states).join() || -1})`, values: [] })
   }
   return conditions
 }

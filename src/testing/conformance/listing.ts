@@ -116,6 +116,24 @@ export function listing(tell: Tell): void {
     assert.deepEqual(await listed(story, { machine: 'nobody' }), [])
   })
 
+  tell('filters: states of some machine versions, each with its own', async (story) => {
+    const packed = await story.create({ state: 'packed' })
+    const done = await story.create({ state: 'done' })
+    await story.create({ version: 2, state: 'packed' })
+    await story.create({ machine: 'shipment', state: 'packed', labels: [null] })
+    const shipped = await story.create({ machine: 'shipment', state: 'done', labels: [null] })
+    const parcels = { machine: 'parcel', version: 1, states: ['packed', 'done'] }
+    const shipments = { machine: 'shipment', version: 1, states: ['done', 'never_written'] }
+    assert.deepEqual(await listed(story, { anyOf: [parcels, shipments] }), idsOf([packed, done, shipped]))
+    assert.deepEqual(await listed(story, { anyOf: [parcels, shipments], states: ['done'] }), idsOf([done, shipped]))
+    assert.deepEqual(await listed(story, { anyOf: [parcels, shipments], parent: null, states: ['done', 'packed'] }), [
+      ...idsOf([packed, done, shipped]),
+    ])
+    assert.deepEqual(await listed(story, { anyOf: [shipments], machine: 'parcel' }), [])
+    assert.deepEqual(await listed(story, { anyOf: [] }), [])
+    assert.deepEqual(await listed(story, { anyOf: [{ machine: 'nobody', version: 1, states: ['done'] }] }), [])
+  })
+
   tell('filters: parent and lane; null asks for roots', async (story) => {
     const { parent, children } = await story.createParent(2, { lane: 'first' })
     await story.saved(aMove(children[0]!, { children: someChildren(parent, 2, { lane: 'second' }) }))

@@ -5,7 +5,7 @@ import { useLoaded } from '../loading.ts'
 import { Card } from '../parts/card.ts'
 import { EntityTable } from '../parts/entity-table.ts'
 import { JsonView } from '../parts/json-view.ts'
-import { LaneBar, LaneLegend } from '../parts/lane-bar.ts'
+import { isAtRest, LaneBar, LaneLegend } from '../parts/lane-bar.ts'
 import { useRoute, withQuery } from '../route.ts'
 import { machineNamed, Services } from '../services.ts'
 import { stateText } from '../tone.ts'
@@ -34,7 +34,8 @@ export function Children({ detail, progress }: { readonly detail: Detail; readon
     <${Card} title="Progress" aside=${lane ? html`<a href=${`${machineHref(lane.machine, lane.version)}?parent=${detail.id}`}>Live map of its children</a>` : null}>
       <div class="stack">
         <div class="numbers">
-          <div><span class="label">Done</span><span class="figure">${percentText(progress.percent)}</span></div>
+          <div><span class="label">Progress</span><span class="figure">${percentText(progress.percent)}</span></div>
+          <div><span class="label">Done</span><span class="figure"><a href=${listHref({ parent: detail.id, outcome: 'success' })}>${countText(progress.outcomes.success)}</a></span></div>
           <div><span class="label">Settled</span><span class="figure"><a href=${listHref({ parent: detail.id, settled: true })}>${countText(progress.settled)}</a> <span class="faint">of <a href=${listHref({ parent: detail.id, newest: false })}>${countText(progress.total)}</a></span></span></div>
           ${
             detail.settled
@@ -44,8 +45,8 @@ export function Children({ detail, progress }: { readonly detail: Detail; readon
           }
           ${Object.entries(progress.sums).map(([name, sum]) => html`<div key=${name}><span class="label">${wordsOf(name)}</span><span class="figure">${countText(sum)}</span></div>`)}
         </div>
-        <${LaneBar} machine=${machine} counts=${progress.counts} large />
-        <${LaneLegend} machine=${machine} counts=${progress.counts} hrefOf=${hrefOf} />
+        <${LaneBar} machine=${machine} counts=${progress.counts} isAtRest=${isAtRest(progress)} large />
+        <${LaneLegend} machine=${machine} counts=${progress.counts} isAtRest=${isAtRest(progress)} hrefOf=${hrefOf} />
         ${progress.lanes.length > 1 ? html`<${Lanes} id=${detail.id} progress=${progress} />` : null}
       </div>
     <//>
@@ -91,7 +92,7 @@ function Lanes({ id, progress }: { readonly id: number; readonly progress: Progr
     <tbody>${progress.lanes.map(
       (lane) => html`<tr key=${lane.name}>
       <td class="name">${lane.name}</td>
-      <td class="meter"><${LaneBar} machine=${machineNamed(machines, lane.machine, lane.version)} counts=${lane.counts} /></td>
+      <td class="meter"><${LaneBar} machine=${machineNamed(machines, lane.machine, lane.version)} counts=${lane.counts} isAtRest=${lane.status !== 'going'} /></td>
       <td class="number"><a href=${listHref({ parent: id, lane: lane.name, settled: false })}>${countText(lane.open)}</a></td>
       <td class="number"><a href=${listHref({ parent: id, lane: lane.name, newest: false })}>${countText(lane.total)}</a></td>
       <td class="soft">${lane.status === 'going' ? lane.gate : lane.status}</td></tr>`,

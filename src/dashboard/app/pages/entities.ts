@@ -11,7 +11,19 @@ import { type MachineShape, stateText } from '../tone.ts'
 import { html, useContext, type VNode } from '../view.ts'
 
 const pageSize = 50
-const names = ['machine', 'version', 'state', 'parent', 'lane', 'label', 'value', 'settled', 'reason', 'after'] as const
+const names = [
+  'machine',
+  'version',
+  'state',
+  'outcome',
+  'parent',
+  'lane',
+  'label',
+  'value',
+  'settled',
+  'reason',
+  'after',
+] as const
 
 /** The filter that stands in the address: the same words as the API's. */
 export function filterOf(route: Route): ListQuery {
@@ -33,6 +45,7 @@ export function bodyFilterOf({
   machine,
   version,
   state,
+  outcome,
   parent,
   lane,
   label,
@@ -44,6 +57,7 @@ export function bodyFilterOf({
     ...(machine === undefined ? {} : { machine }),
     ...(version === undefined ? {} : { version: Number(version) }),
     ...(state === undefined ? {} : { states: [state] }),
+    ...(outcome === undefined ? {} : { outcomes: [outcome] }),
     ...(parent === undefined ? {} : { parent: parent === 'none' ? null : Number(parent) }),
     ...(lane === undefined ? {} : { lane }),
     ...(label === undefined || value === undefined ? {} : { label: { name: label, value } }),
@@ -61,7 +75,7 @@ export function Entities(): VNode {
     query.machine === undefined
       ? undefined
       : machineNamed(machines, query.machine, query.version === undefined ? undefined : Number(query.version))
-  const heading = query.reason ?? query.state?.replaceAll('_', ' ')
+  const heading = query.reason ?? query.state?.replaceAll('_', ' ') ?? query.outcome
   return html`<div class="stack">
     <div class="head"><div class="title"><h1>${machine ? wordsOf(machine.name) : 'Entities'}${heading ? html` <span class="soft">· ${heading}</span>` : null}</h1>
       ${query.parent && query.parent !== 'none' ? html`<div class="line"><span>Children of <a href=${`/entities/${encodeURIComponent(query.parent)}`}>#${query.parent}</a></span></div>` : null}</div></div>

@@ -2,19 +2,20 @@ import type { Detail, Explanation, ListPage, Progress } from '../../../control.t
 import type { Hold } from '../../../hold.ts'
 import type { Lane } from '../../../lane.ts'
 import type { Worker } from '../../../lease.ts'
+import { outcomeOf } from '../../../state-outcome.ts'
 import { listHref, machineHref } from '../addresses.ts'
 import type { Api } from '../api.ts'
 import { countText, durationText, percentText, rateText, wordsOf } from '../format.ts'
 import { useBeat, useLoaded } from '../loading.ts'
 import { Card } from '../parts/card.ts'
 import { nameOf } from '../parts/entity-table.ts'
-import { LaneBar } from '../parts/lane-bar.ts'
+import { isAtRest, LaneBar } from '../parts/lane-bar.ts'
 import { ThroughputPlot } from '../parts/plot.ts'
 import { ProblemNote } from '../parts/problem-note.ts'
 import { StateBadge } from '../parts/state-badge.ts'
 import { Time } from '../parts/time.ts'
 import { machineNamed, Services } from '../services.ts'
-import { isRunningWithErrors, type MachineShape, toneOf } from '../tone.ts'
+import { isRunningWithErrors, type MachineShape, needsAttention, toneOf } from '../tone.ts'
 import { html, useContext, type View, type VNode } from '../view.ts'
 import { SampleOffer } from './sample-offer.ts'
 
@@ -78,18 +79,13 @@ function Figures({ totals, holds, workers }: Loaded): VNode {
   const { machines } = useContext(Services)
   const open = totals.reduce((all, lane) => all + lane.open, 0)
   const total = totals.reduce((all, lane) => all + lane.total, 0)
-  const bad = totals.flatMap(({ machine, version, counts }) => {
-    const shape = machineNamed(machines, machine, version)
-    return Object.entries(counts).filter(([state, count]) => count > 0 && toneOf(shape, state) === 'bad')
-  })
-  const failed = bad.reduce((all, [, count]) => all + count, 0)
-  const badStates = [...new Set(bad.map(([state]) => state))]
-  // Machines may call their failures by different names: then the list holds all that is settled.
-  const failedHref = listHref({
-    parent: 'none',
-    newest: true,
-    ...(badStates.length > 1 ? { settled: true } : { state: badStates[0] ?? 'failed' }),
-  })
+  const failed = totals
+    .flatMap(({ machine, version, counts }) => {
+      const shape = machineNamed(machines, machine, version)
+      return Object.entries(counts).filter(([state]) => outcomeOf(shape, state) === 'failure')
+    })
+    .reduce((all, [, count]) => all + count, 0)
+  const failedHref = listHref({ parent: 'none', newest: true, outcome: 'failure' })
   const leases = workers.reduce((all, worker) => all + worker.leases, 0)
   return html`<div class="tiles">
     <${Tile} label="Open batches and jobs" figure=${open} href=${listHref({ parent: 'none', settled: false, newest: true })} note=${`of ${countText(total)} in all`} />
@@ -124,10 +120,7 @@ function troubles(totals: readonly Lane[], machines: readonly MachineShape[]) {
         tone: toneOf(shape, state),
       }))
     })
-    .filter(({ shape, state, count, tone }) => {
-      const isOdd = tone === 'warn' && (shape?.settled.includes(state) || isRunningWithErrors(shape, state))
-      return count > 0 && (tone === 'bad' || isOdd)
-    })
+    .filter(({ shape, state, count }) => count > 0 && needsAttention(shape, state))
     .toSorted((one, other) => Number(other.tone === 'bad') - Number(one.tone === 'bad'))
 }
 
@@ -165,7 +158,7 @@ function Latest({ latest }: Pick<Loaded, 'latest'>): VNode {
   if (latest.length === 0) return html`<${Card} title="Latest" flush><${SampleOffer} /><//>`
   return html`<${Card} title="Latest" aside=${html`<a href=${listHref({ parent: 'none', newest: true })}>All</a>`} flush>
     <div class="scroll" tabindex="0" role="region" aria-label="Latest batches and jobs"><table class="tight">
-      <thead><tr><th scope="col">Batch or job</th><th scope="col">State</th><th scope="col">Children</th><th scope="col" class="number">Done</th><th scope="col" class="number">Created</th></tr></thead>
+      <thead><tr><th scope="col">Batch or job</th><th scope="col">State</th><th scope="col">Children</th><th scope="col" class="number">Settled</th><th scope="col" class="number">Created</th></tr></thead>
       <tbody>${latest.map(({ row, progress }) => html`<${LatestRow} key=${row.id} row=${row} progress=${progress} />`)}</tbody>
     </table></div>
   <//>`
@@ -186,7 +179,7 @@ function LatestRow({
   return html`<tr>
     <td class="name"><a class="break" href=${`/entities/${row.id}`}>${nameOf(row)}</a></td>
     <td><${StateBadge} machine=${row.machine} version=${row.version} state=${row.shown ?? row.state} />${isErrored && errors > 0 ? html` <span class="faint">${countText(errors)} errors</span>` : null}</td>
-    <td class="meter">${progress && progress.total > 0 ? html`<${LaneBar} machine=${child} counts=${progress.counts} />` : html`<span class="faint">–</span>`}</td>
+    <td class="meter">${progress && progress.total > 0 ? html`<${LaneBar} machine=${child} counts=${progress.counts} isAtRest=${isAtRest(progress)} />` : html`<span class="faint">–</span>`}</td>
     <td class="number">${progress && progress.total > 0 ? percentText(progress.percent) : ''}</td>
     <td class="number soft"><${Time} at=${row.createdAt} /></td>
   </tr>`

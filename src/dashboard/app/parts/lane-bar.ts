@@ -1,3 +1,4 @@
+import type { Progress } from '../../../control.ts'
 import { countText } from '../format.ts'
 import { type MachineShape, stateText, toneOf, toneOrder } from '../tone.ts'
 import { html, type VNode } from '../view.ts'
@@ -5,18 +6,25 @@ import { html, type VNode } from '../view.ts'
 interface Shown {
   readonly machine: MachineShape | undefined
   readonly counts: Readonly<Record<string, number>>
+  /** What is still open goes on no more: its parent has ended. */
+  readonly isAtRest?: boolean
 }
 
-function sorted({ machine, counts }: Shown) {
+export function isAtRest({ lanes }: Pick<Progress, 'lanes'>): boolean {
+  return lanes.length > 0 && lanes.every(({ status }) => status !== 'going')
+}
+
+function sorted({ machine, counts, isAtRest }: Shown) {
+  const toneNow = (state: string) => (isAtRest && !machine?.settled.includes(state) ? 'ended' : toneOf(machine, state))
   return Object.entries(counts)
     .filter(([, count]) => count > 0)
-    .map(([state, count]) => ({ state, count, tone: toneOf(machine, state) }))
+    .map(([state, count]) => ({ state, count, tone: toneNow(state) }))
     .toSorted((one, other) => toneOrder.indexOf(one.tone) - toneOrder.indexOf(other.tone))
 }
 
 /** How many are in which state, as one bar. */
-export function LaneBar({ machine, counts, large }: Shown & { readonly large?: boolean }): VNode {
-  const shown = sorted({ machine, counts })
+export function LaneBar({ machine, counts, isAtRest, large }: Shown & { readonly large?: boolean }): VNode {
+  const shown = sorted({ machine, counts, isAtRest })
   const total = shown.reduce((all, { count }) => all + count, 0)
   const label =
     shown.map(({ state, count }) => `${countText(count)} ${stateText(machine, state)}`).join(', ') || 'nothing yet'
@@ -26,9 +34,14 @@ export function LaneBar({ machine, counts, large }: Shown & { readonly large?: b
 }
 
 /** The same as words, each a link to what is counted. */
-export function LaneLegend({ machine, counts, hrefOf }: Shown & { readonly hrefOf: (state: string) => string }): VNode {
+export function LaneLegend({
+  machine,
+  counts,
+  isAtRest,
+  hrefOf,
+}: Shown & { readonly hrefOf: (state: string) => string }): VNode {
   return html`<ul class="legend">
-    ${sorted({ machine, counts }).map(
+    ${sorted({ machine, counts, isAtRest }).map(
       ({ state, count, tone }) =>
         html`<li key=${state}><a href=${hrefOf(state)}><span class=${`dot ${tone}`}></span><b>${countText(count)}</b> ${stateText(machine, state)}</a></li>`,
     )}
