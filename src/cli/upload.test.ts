@@ -165,7 +165,7 @@ describe('upload run', () => {
     try {
       const secret = 'sixteen characters'
       const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-      const settings = written(cwd, 'notify.json', JSON.stringify({ webhook: { url, secret } }))
+      const settings = written(cwd, 'notify.json', JSON.stringify({ webhook: { url, secret, allow: ['127.0.0.1'] } }))
       const ending = await sluice(cwd, 'upload', 'run', written(cwd, 'items.json', good), '--notify', settings)
       assert.equal(ending.status, 0, ending.err)
       assert.equal(calls.length, 1)
@@ -176,6 +176,34 @@ describe('upload run', () => {
       const refused = await sluice(cwd, 'upload', 'run', 'items.json', '--notify', wrong)
       assert.equal(refused.status, 2)
       assert.match(refused.err, /^The notification settings do not fit: notification\.webhook\.secret: .*\n$/)
+    } finally {
+      server.close()
+    }
+  })
+
+  test('a receiver that is down keeps neither the batch nor the command; upload notify sends it again', async () => {
+    const cwd = newFolder()
+    let status = 410
+    const server = createServer((request, response) => {
+      request.resume()
+      response.writeHead(status).end()
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    try {
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+      const webhook = { url, secret: 'sixteen characters', allow: ['127.0.0.1'] }
+      const settings = written(cwd, 'notify.json', JSON.stringify({ webhook }))
+      const run = await sluice(cwd, 'upload', 'run', written(cwd, 'items.json', good), '--notify', settings)
+      assert.equal(run.status, 0, run.err)
+      assert.match(run.out, /Needs attention\n {2}The notification was not sent: .*status 410/)
+      assert.match(run.out, /sluice upload notify 1 --notify/)
+      const still = await sluice(cwd, 'upload', 'notify', '1', '--notify', settings)
+      assert.equal(still.status, 1, still.err + still.out)
+      assert.match(still.out, /was not sent: .*status 410/)
+      status = 204
+      const sent = await sluice(cwd, 'upload', 'notify', '1', '--notify', settings)
+      assert.deepEqual(sent, { status: 0, out: 'The notification of batch 1 was sent.\n', err: '' })
+      assert.doesNotMatch((await sluice(cwd, 'upload', 'show', '1')).out, /Needs attention/)
     } finally {
       server.close()
     }

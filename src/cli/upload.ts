@@ -58,6 +58,13 @@ export function uploadCommand(doing: Doing): Command {
     .addHelpText('after', exitStatus)
     .action(doing(async () => (await import('./upload/retry.ts')).retry))
 
+  at(upload.command('notify'))
+    .argument('<id>', 'the batch', wholeNumber)
+    .description('send the notification of a batch that has ended, again if need be')
+    .option('--notify <file>', 'settings for webhook and mail, as JSON; a server has its own')
+    .addHelpText('after', '\nExit status\n  0 sent · 1 not sent, or not yet\n')
+    .action(doing(async () => (await import('./upload/notify.ts')).notify))
+
   at(upload.command('fail'))
     .argument('<id>', 'the batch', wholeNumber)
     .description('end a batch that is not over; items that are not settled are stopped')

@@ -5,7 +5,7 @@ import type { Facts, Lane, View } from 'sluice'
 import { batchCriteria, hours } from './batch-criteria.ts'
 import type { BatchData } from './batch-data.ts'
 
-const criteria = batchCriteria({ retriesMax: 3, retryWindowMs: 24 * 3_600_000 })
+const criteria = batchCriteria({ retriesMax: 3, retryWindowMs: 24 * 3_600_000 }, false)
 
 const valid: BatchData = {
   fileName: 'a.json',

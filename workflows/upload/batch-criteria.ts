@@ -6,7 +6,10 @@ import type { UploadLimits } from './settings.ts'
 type BatchCriterion = Criterion<BatchData>
 
 /** Each says which of its conditions does not hold: that sentence is the batch's reason. */
-export function batchCriteria({ retriesMax, retryWindowMs }: Pick<UploadLimits, 'retriesMax' | 'retryWindowMs'>) {
+export function batchCriteria(
+  { retriesMax, retryWindowMs }: Pick<UploadLimits, 'retriesMax' | 'retryWindowMs'>,
+  isTold: boolean,
+) {
   return {
     UploadBatchValidCriterion: ({ data }) =>
       firstFault([
@@ -42,6 +45,10 @@ export function batchCriteria({ retriesMax, retryWindowMs }: Pick<UploadLimits, 
       const counts = countsOf(data, facts)
       return counts.isOver && counts.failed > 0 && counts.failed === counts.total
     },
+
+    // A process that has no receiver may ask for what another process, which has one, is to send.
+    UploadBatchNotifiableCriterion: ({ data }) =>
+      isTold || !!data.notification || 'no receiver of notifications is configured',
 
     UploadBatchRetryableCriterion: ({ data }, { now }) => {
       const retries = data.retryCount ?? 0

@@ -47,6 +47,8 @@ export const batchData = z.object({
   /** Whose it is: holds and rights go by it. */
   collection: z.string().optional(),
   sha256: z.string(),
+  /** Random: tells this batch from those of all other stores. */
+  identity: z.string().optional(),
   /** Number of the stored file; its items name it. */
   file: count,
   /** What was found while receiving; the init processor makes it the batch's own. */
@@ -73,7 +75,18 @@ export const batchData = z.object({
   lastRetryAt: time.nullish(),
   /** Of the last retry of failed items. */
   itemRetry: z.object({ retried: count, refused: count, at: time, sentence: z.string() }).nullish(),
-  notification: z.object({ sent: z.boolean(), error: z.string().nullable(), at: time }).nullish(),
+  /** Null: nobody is to be told. Neither sent nor waiting: every attempt failed, or another cannot help. */
+  notification: z
+    .object({
+      sent: z.boolean(),
+      waiting: z.boolean().optional(),
+      /** What the last attempt that failed said. */
+      error: z.string().nullable(),
+      /** When it was sent or given up; while it waits, when it was asked for. */
+      at: time,
+      attempts: count.optional(),
+    })
+    .nullish(),
   /** What the last attempt threw: becomes part of the failure if no attempt succeeds. */
   lastError: z.object({ message: z.string(), stack: z.string(), processor: z.string(), attempt: count }).nullish(),
 })

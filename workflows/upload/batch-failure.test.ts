@@ -4,6 +4,8 @@ import type { Facts, Lane, View } from 'sluice'
 import { type BatchData, batchData } from './batch-data.ts'
 import { batchAssigns } from './batch-failure.ts'
 
+const assigns = batchAssigns(false)
+
 const data: BatchData = {
   fileName: 'a.json',
   uploadedBy: 'ada',
@@ -28,7 +30,7 @@ const facts = (more: Partial<Facts> = {}): Facts => ({
 const lastError = { message: 'disk on fire', stack: 'Error: disk on fire\n    at x', processor: 'P', attempt: 4 }
 
 function failed(entity: View<BatchData>, given: Partial<Facts>): BatchData {
-  const change = batchAssigns.UploadBatchFailureProcessor(entity, facts(given))
+  const change = assigns.UploadBatchFailureProcessor(entity, facts(given))
   return batchData.parse(change.data)
 }
 
@@ -77,7 +79,7 @@ test('failures are counted, and the report says how far the items were', () => {
 test('a retry clears what the failure left, and makes up for an initialisation that never was', () => {
   const before = failed(view({ itemsErrored: 3, lastError }, 'initial_state'), { reason: 'gone', error: 'x' })
   const entity = view(before, 'failed')
-  const change = batchAssigns.UploadBatchRetryProcessor(entity, facts({ now: 2_000, actor: 'olga' }))
+  const change = assigns.UploadBatchRetryProcessor(entity, facts({ now: 2_000, actor: 'olga' }))
   const after = batchData.parse(change.data)
   assert.deepEqual(
     [after.failure, after.errorSummary, after.resultSummary, after.processingCompletedAt, after.lastError],
@@ -94,7 +96,7 @@ test('a retry clears what the failure left, and makes up for an initialisation t
 
 test('a refused retry says why, and keeps all else', () => {
   const errorSummary = { total: 2, byReason: [] }
-  const change = batchAssigns.recordRefusedRetry(
+  const change = assigns.recordRefusedRetry(
     view({ itemsErrored: 2, errorSummary, lastError }, 'partially_completed'),
     facts({ reason: 'short', error: 'None of the 2.' }),
   )

@@ -12,60 +12,83 @@ const processorIn: Readonly<Record<string, string>> = {
   processing: 'UploadBatchProcessingProcessor',
 }
 
-/** These change nothing but the batch itself, so they are part of the edge's own commit. */
-export const batchAssigns = {
-  UploadBatchFailureProcessor: (batch, facts) => {
-    const { lastError: _last, ...data } = batch.data
-    const failure = failureOf(batch, facts)
-    const retryCount = (data.retryCount ?? 0) + 1
-    return {
-      data: { ...data, failure, retryCount, lastRetryAt: facts.now, processingCompletedAt: facts.now },
-      log: {
-        level: 'error',
-        message: 'batch failed',
-        fields: {
-          reason: failure.reason,
-          error: failure.error,
-          processor: failure.processor,
-          attempt: failure.attempt,
-          retryCount,
-          stackTrace: failure.stackTrace,
+/** These change nothing but the batch itself, so they are part of the edge's own commit. `isTold`: there is a receiver of notifications. */
+export const batchAssigns = (isTold: boolean) =>
+  ({
+    UploadBatchFailureProcessor: (batch, facts) => {
+      const { lastError: _last, ...data } = batch.data
+      const failure = failureOf(batch, facts)
+      const retryCount = (data.retryCount ?? 0) + 1
+      const failed = { ...data, failure, retryCount, lastRetryAt: facts.now, processingCompletedAt: facts.now }
+      // Of a file that was refused, and of what a person has ended, the person knows.
+      const isNews = isTold && batch.version > 1 && facts.reason === null && facts.actor === null
+      return {
+        ...(isNews
+          ? { data: { ...failed, notification: waiting(facts.now) }, ask: 'notify_failed' }
+          : { data: failed }),
+        log: {
+          level: 'error',
+          message: 'batch failed',
+          fields: {
+            reason: failure.reason,
+            error: failure.error,
+            processor: failure.processor,
+            attempt: failure.attempt,
+            retryCount,
+            stackTrace: failure.stackTrace,
+          },
         },
-      },
-    }
-  },
+      }
+    },
 
-  UploadBatchRetryProcessor: (batch, { now, actor }) => {
-    const { failure: _failure, errorSummary: _errors, resultSummary: _result, lastError: _last, ...data } = batch.data
-    return {
-      data: {
-        ...data,
-        // A batch that failed before it was initialised goes on behind that step.
-        ...metadataOf(data),
-        failure: null,
-        errorSummary: null,
-        resultSummary: null,
-        notification: null,
-        itemRetry: null,
-        itemsProcessed: 0,
-        itemsErrored: 0,
-        itemsSkipped: 0,
-        processingStartedAt: now,
-        processingCompletedAt: null,
-        estimatedCompletionTime: null,
-      },
-      log: { message: 'batch retried', fields: { actor, retryCount: data.retryCount ?? 0 } },
-    }
-  },
+    UploadBatchRetryProcessor: (batch, { now, actor }) => {
+      const { failure: _failure, errorSummary: _errors, resultSummary: _result, lastError: _last, ...data } = batch.data
+      return {
+        data: {
+          ...data,
+          // A batch that failed before it was initialised goes on behind that step.
+          ...metadataOf(data),
+          failure: null,
+          errorSummary: null,
+          resultSummary: null,
+          notification: null,
+          itemRetry: null,
+          itemsProcessed: 0,
+          itemsErrored: 0,
+          itemsSkipped: 0,
+          processingStartedAt: now,
+          processingCompletedAt: null,
+          estimatedCompletionTime: null,
+        },
+        log: { message: 'batch retried', fields: { actor, retryCount: data.retryCount ?? 0 } },
+      }
+    },
 
-  recordRefusedRetry: ({ data: { lastError: _last, ...data } }, { reason, error, now }) => {
-    const sentence = error ?? reason ?? 'The retry did not begin.'
-    return {
-      data: { ...data, itemRetry: { retried: 0, refused: data.itemsErrored ?? 0, at: now, sentence } },
-      log: { level: 'warn', message: 'retry of failed items refused', fields: { reason, error } },
-    }
-  },
-} satisfies Record<string, BatchAssign>
+    recordRefusedRetry: ({ data: { lastError: _last, ...data } }, { reason, error, now }) => {
+      const sentence = error ?? reason ?? 'The retry did not begin.'
+      return {
+        data: { ...data, itemRetry: { retried: 0, refused: data.itemsErrored ?? 0, at: now, sentence } },
+        log: { level: 'warn', message: 'retry of failed items refused', fields: { reason, error } },
+        // The retry was asked for in place of a notification that had not been sent.
+        ...(data.notification?.waiting ? { ask: 'notify_partially_completed' } : {}),
+      }
+    },
+
+    askForNotification: ({ data }, { now }) => {
+      if (!isTold) return {}
+      const ask = data.itemsErrored === 0 ? 'notify_completed' : 'notify_partially_completed'
+      return { data: { ...data, notification: waiting(now) }, ask }
+    },
+
+    recordFailedNotification: ({ data: { lastError: _last, ...data } }, { reason, error, now }) => ({
+      data: { ...data, notification: { sent: false, error: error ?? reason, at: now } },
+      log: { level: 'error', message: 'completion notification not sent', fields: { reason, error } },
+    }),
+  }) satisfies Record<string, BatchAssign>
+
+function waiting(now: number) {
+  return { sent: false, waiting: true, error: null, at: now, attempts: 0 }
+}
 
 function failureOf(batch: View<BatchData>, { now, reason, error, actor, input, lanes }: Facts): BatchFailure {
   const { lastError } = batch.data

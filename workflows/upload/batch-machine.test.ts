@@ -2,7 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkMachine, type Edge } from 'sluice'
 import { uploadBatch } from './batch-machine.ts'
+import { earlierBatch, earlierItem } from './earlier-version.ts'
 import { uploadItem } from './item-machine.ts'
+
+/** The completion notification, which the requirement sends in the processor, is asked for in the same commit. */
+const asks = 'askForNotification'
 
 /** As the functional requirement lists them: processors, criteria, and whether a person asks for it. */
 const required: Readonly<Record<string, readonly [processors: string[], criteria: string[], manual: boolean]>> = {
@@ -15,8 +19,12 @@ const required: Readonly<Record<string, readonly [processors: string[], criteria
     ['UploadBatchExtractionCompleteCriterion'],
     false,
   ],
-  complete_batch: [['UploadBatchCompletionProcessor'], ['UploadBatchAllItemsCompleteCriterion'], false],
-  partial_completion: [['UploadBatchPartialCompletionProcessor'], ['UploadBatchSomeItemsCompleteCriterion'], false],
+  complete_batch: [['UploadBatchCompletionProcessor', asks], ['UploadBatchAllItemsCompleteCriterion'], false],
+  partial_completion: [
+    ['UploadBatchPartialCompletionProcessor', asks],
+    ['UploadBatchSomeItemsCompleteCriterion'],
+    false,
+  ],
   mark_failed: [['UploadBatchFailureProcessor'], [], true],
   retry_batch: [['UploadBatchRetryProcessor'], ['UploadBatchRetryableCriterion'], true],
   retry_failed_items: [['UploadBatchRetryFailedItemsProcessor'], [], true],
@@ -38,8 +46,8 @@ test('every transition of the requirement has its processors, its criteria and i
   }
 })
 
-test('both machines are sound, and all that they name has a purpose', () => {
-  for (const machine of [uploadBatch, uploadItem]) {
+test('the machines are sound, and all that they name has a purpose', () => {
+  for (const machine of [uploadBatch, uploadItem, earlierBatch, earlierItem]) {
     assert.deepEqual(checkMachine(machine), [])
     for (const edge of machine.edges) {
       assert.ok(edge.purpose, `${machine.name}: ${edge.name} has no purpose`)
@@ -48,4 +56,14 @@ test('both machines are sound, and all that they name has a purpose', () => {
       }
     }
   }
+})
+
+test('version 1 is what it was: a store that holds its batches takes it', () => {
+  assert.deepEqual(
+    [earlierBatch.digest, earlierItem.digest],
+    [
+      '8a2634d3534b5d2e0afd633d20435df635a3584cc77ca2b93591b9c4f1c35a5d',
+      '76fe55410eb0088bd0bcda9bfd4d560626a4ed50cee86fac4b3432543a090932',
+    ],
+  )
 })

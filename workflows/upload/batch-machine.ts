@@ -1,14 +1,17 @@
 import { defineMachine } from 'sluice'
 import { batchData } from './batch-data.ts'
 
+/** Attempts to send a notification: with growing pauses, over about an hour and a half. */
+export const sendsMax = 20
+
 /**
  * The life of one uploaded file. Names and purposes are those of the functional requirement; where it leaves a batch
  * without a way on (a criterion that needs what its own processor sets, items that all failed, an empty file), the
  * edges here say what happens instead: see diagrams/deviations.md.
  */
-export const uploadBatch = defineMachine({
+export const batchDeclaration = {
   name: 'upload_batch',
-  version: 1,
+  version: 2,
   initial: ['initial_state'],
   settled: ['completed', 'failed', 'partially_completed'],
   final: ['completed'],
@@ -85,6 +88,7 @@ export const uploadBatch = defineMachine({
       on: 'children',
       when: 'UploadBatchAllItemsCompleteCriterion',
       processor: 'UploadBatchCompletionProcessor',
+      assign: 'askForNotification',
       purpose: 'Mark batch as successfully completed',
     },
     partial_completion: {
@@ -93,6 +97,7 @@ export const uploadBatch = defineMachine({
       on: 'children',
       when: 'UploadBatchSomeItemsCompleteCriterion',
       processor: 'UploadBatchPartialCompletionProcessor',
+      assign: 'askForNotification',
       purpose: 'Handle mixed success scenarios',
     },
     all_items_failed: {
@@ -152,6 +157,12 @@ export const uploadBatch = defineMachine({
       assign: 'recordRefusedRetry',
       purpose: 'No failed item may be retried any more, or the retry itself failed: the batch stays what it was',
     },
+    // Asked for in the commit that closes the batch: a receiver that is down keeps no batch open (decision 0017).
+    notify_completed: notifying('completed'),
+    notify_partially_completed: notifying('partially_completed'),
+    notify_failed: notifying('failed'),
+    notification_failed_completed: notificationFailed('completed'),
+    notification_failed_failed: notificationFailed('failed'),
   },
   purposes: {
     UploadBatchInitProcessor: 'Initialize batch processing and set metadata',
@@ -170,15 +181,50 @@ export const uploadBatch = defineMachine({
     UploadBatchAllItemsFailedCriterion: 'Check if every item failed: neither of the other two would ever hold',
     UploadBatchRetryableCriterion: 'Check if failed batch can be retried',
     recordRefusedRetry: 'Say why the retry of failed items did not begin',
+    UploadBatchNotificationProcessor: 'Tell the receivers that the batch has ended, at least once, with a stable key',
+    UploadBatchNotifiableCriterion: 'There is a receiver to be told',
+    askForNotification: 'Ask for the notification, if there is a receiver',
+    recordFailedNotification: 'Say why the notification was not sent',
   },
   policies: {
     UploadBatchInitProcessor: { timeoutMs: 60_000 },
     // Whole files: an hour for each pass is far above what 10 GiB take, and still ends what hangs.
     UploadBatchValidationProcessor: { timeoutMs: 3_600_000, parallel: 4 },
     UploadBatchExtractionProcessor: { timeoutMs: 3_600_000, parallel: 4 },
-    // A receiver of notifications may be down for a while: about ten minutes are tried before the batch closes without it.
+    // Both read the catalogue, whose disk may be full or away for a while: about ten minutes are tried.
     UploadBatchCompletionProcessor: { attemptsMax: 12, timeoutMs: 120_000 },
     UploadBatchPartialCompletionProcessor: { attemptsMax: 12, timeoutMs: 120_000 },
     UploadBatchRetryFailedItemsProcessor: { timeoutMs: 3_600_000 },
+    UploadBatchNotificationProcessor: {
+      // The processor gives up by itself, after `sendsMax`; the rest is for attempts that died with their process.
+      attemptsMax: sendsMax + 5,
+      backoff: { firstMs: 1_000, factor: 2, maxMs: 600_000, jitter: 0.5 },
+      // Above the longest timeout that a receiver can be given.
+      timeoutMs: 660_000,
+    },
   },
-})
+} as const
+
+export const uploadBatch = defineMachine(batchDeclaration)
+
+function notifying<const S extends string>(state: S) {
+  return {
+    from: state,
+    to: state,
+    on: 'action',
+    action: 'notify',
+    when: 'UploadBatchNotifiableCriterion',
+    processor: 'UploadBatchNotificationProcessor',
+    purpose: 'Tell the receivers that the batch has ended',
+  } as const
+}
+
+function notificationFailed<const S extends string>(state: S) {
+  return {
+    from: state,
+    to: state,
+    on: 'fail',
+    assign: 'recordFailedNotification',
+    purpose: 'No attempt to tell the receivers came to an end: the batch stays what it was',
+  } as const
+}

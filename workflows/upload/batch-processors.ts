@@ -1,6 +1,6 @@
 import { type Child, type Context, done, fail, messageOf, type Outcome, type Processor } from 'sluice'
 import { type BatchData, metadataOf } from './batch-data.ts'
-import { uploadBatch } from './batch-machine.ts'
+import { sendsMax } from './batch-machine.ts'
 import type { Desk, Elements } from './desk/desk.ts'
 import type { Cursor } from './files/file-fault.ts'
 import { itemCounts } from './item-counts.ts'
@@ -30,6 +30,7 @@ export function batchProcessors(tools: BatchTools) {
     UploadBatchCompletionProcessor: (context) => complete(tools, context),
     UploadBatchPartialCompletionProcessor: (context) => completePartially(tools, context),
     UploadBatchRetryFailedItemsProcessor: retryFailedItems,
+    UploadBatchNotificationProcessor: (context) => notify(tools, context),
   } satisfies Record<string, BatchProcessor>
   return mapValues(processors, keepingErrors)
 }
@@ -154,7 +155,7 @@ async function monitor(context: BatchContext): Promise<Outcome> {
 async function complete(tools: BatchTools, context: BatchContext): Promise<Outcome> {
   const data = await closed(tools, context)
   context.log.info({ ...data.resultSummary }, 'batch completed')
-  return notify(tools, context, { ...data, errorSummary: null }, 'completed')
+  return done({ ...data, errorSummary: null } satisfies BatchData)
 }
 
 async function completePartially(tools: BatchTools, context: BatchContext): Promise<Outcome> {
@@ -167,13 +168,12 @@ async function completePartially(tools: BatchTools, context: BatchContext): Prom
     { ...data.resultSummary, byReason },
     state === 'failed' ? 'every item failed' : 'batch partially completed',
   )
-  return notify(tools, context, { ...data, errorSummary }, state)
+  return done({ ...data, errorSummary } satisfies BatchData)
 }
 
-async function closed({ desk }: BatchTools, context: BatchContext): Promise<BatchData> {
-  const { data } = context
-  // A batch whose receiver could not be told at first has closed when its items were through, not when it was told.
-  const now = (data.resultSummary && data.processingCompletedAt) ?? context.now()
+async function closed({ desk, notifier }: BatchTools, context: BatchContext): Promise<BatchData> {
+  const { lastError: _last, ...data } = context.data
+  const now = context.now()
   const counts = itemCounts(context.lanes, data.totalItemsInFile ?? 0)
   const unresolvedLinks = await desk.unresolved(context.entity.id)
   return {
@@ -184,36 +184,50 @@ async function closed({ desk }: BatchTools, context: BatchContext): Promise<Batc
     processingCompletedAt: now,
     estimatedCompletionTime: null,
     resultSummary: resultSummaryOf(counts, unresolvedLinks, now - (data.processingStartedAt ?? now)),
+    ...(notifier && context.entity.version === 1
+      ? { notification: { sent: false, error: olderVersion, at: now } }
+      : {}),
   }
 }
 
+const olderVersion =
+  'This batch was begun by an older version of Sluice, whose batches are finished without a notification.'
+
+/** With settings that no process has, a notification waits this long for one that has them. */
+const settingsWaitMs = 24 * 3_600_000
+const settingsPollMs = 60_000
+
 /**
- * The receiver gets the same key with every attempt. If it cannot be reached in all of them, or never could be, the
- * batch closes all the same and says so: its items are done, whoever was to be told.
+ * Runs after the end, in a state that is settled already. The receiver gets the same key with every attempt. If it cannot be reached
+ * in all of them, or never could be, the batch says so.
  */
-async function notify(
-  { notifier }: BatchTools,
-  context: BatchContext,
-  data: BatchData,
-  state: string,
-): Promise<Outcome> {
-  const { log, signal, attempt, idempotencyKey } = context
-  if (!notifier) return done({ ...data, lastError: null })
+async function notify({ notifier }: BatchTools, context: BatchContext): Promise<Outcome> {
+  const { data, entity, attempt, log, signal } = context
   const at = context.now()
+  const ended = (sent: boolean, error: string | null) =>
+    done({ ...data, notification: { sent, error, at, attempts: attempt } } satisfies BatchData)
+  if (!notifier) {
+    // Another process that works on this store may have the settings.
+    if (at - (data.notification?.at ?? at) < settingsWaitMs) return { kind: 'poll', afterMs: settingsPollMs }
+    return ended(false, 'No process that has settings for notifications came within 24 hours.')
+  }
+  if (attempt > sendsMax) return ended(false, data.notification?.error ?? 'No attempt came to an end.')
+  const key = `upload-${data.identity ?? data.sha256.slice(0, 26)}-${context.idempotencyKey}`
   try {
-    await notifier.send(noticeOf(context.entity.id, data, state), { key: `upload-${idempotencyKey}`, signal })
-    log.info({ key: idempotencyKey }, 'completion notification sent')
-    return done({ ...data, lastError: null, notification: { sent: true, error: null, at } } satisfies BatchData)
+    await notifier.send(noticeOf(entity.id, data, entity.state), { key, signal })
+    log.info({ key }, 'completion notification sent')
+    return ended(true, null)
   } catch (error) {
-    const isLast = attempt >= (uploadBatch.policies.UploadBatchCompletionProcessor?.attemptsMax ?? 1)
     if (signal.aborted) throw error
-    if (!isLast && !isPermanent(error)) {
-      log.warn({ error: messageOf(error) }, 'completion notification failed, and is tried again')
-      return { kind: 'retry', error: messageOf(error), data }
+    const message = messageOf(error)
+    if (attempt >= sendsMax || isPermanent(error)) {
+      log.error({ error: message }, 'completion notification not sent')
+      return ended(false, message)
     }
-    log.error({ error: messageOf(error) }, 'completion notification not sent')
-    const notification = { sent: false, error: messageOf(error), at }
-    return done({ ...data, lastError: null, notification } satisfies BatchData)
+    log.warn({ error: message }, 'completion notification failed, and is tried again')
+    const { at: askedAt = at } = data.notification ?? {}
+    const notification = { sent: false, waiting: true, error: message, at: askedAt, attempts: attempt }
+    return { kind: 'retry', error: message, data: { ...data, notification } satisfies BatchData }
   }
 }
 

@@ -37,6 +37,8 @@ export interface UploadBatchView {
   readonly lastRetryAt: number | null
   readonly itemRetry: BatchData['itemRetry'] | null
   readonly notification: BatchData['notification'] | null
+  /** What a person should look at besides the state, with what helps. */
+  readonly attention: readonly string[]
   /** What its processor says of itself: bytes validated, items extracted. */
   readonly work: unknown
   /** Why it is where it is. */
@@ -92,9 +94,15 @@ export async function batchView(control: Control, id: number, isOperator = false
     lastRetryAt: data.lastRetryAt ?? null,
     itemRetry: data.itemRetry ?? null,
     notification: data.notification ?? null,
+    attention: attentionIn(data),
     work: detail.progress,
     sentence: explanation.sentence,
   }
+}
+
+function attentionIn({ notification }: BatchData): readonly string[] {
+  if (!notification || notification.sent || notification.waiting) return []
+  return [`The notification was not sent: ${notification.error} The action notify sends it again.`]
 }
 
 /** One failed item, as errorDetails lists it. */

@@ -2,9 +2,9 @@ import { defineMachine } from 'sluice'
 import { itemData } from './item-data.ts'
 
 /** One Hacker News item of an uploaded file. All its edges are inline: an item that meets no trouble is one move. */
-export const uploadItem = defineMachine({
+export const itemDeclaration = {
   name: 'upload_item',
-  version: 1,
+  version: 2,
   parent: 'upload_batch',
   // What is no item at all is born failed, so that the batch counts it.
   initial: ['initial_state', 'failed'],
@@ -131,4 +131,6 @@ export const uploadItem = defineMachine({
       'HNItemIndexingProcessor',
     ].map((name) => [name, { parallel: 1_500, timeoutMs: 120_000 }]),
   ),
-})
+} as const
+
+export const uploadItem = defineMachine(itemDeclaration)

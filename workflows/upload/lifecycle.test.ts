@@ -90,7 +90,11 @@ describe('the life of a batch', () => {
     for (const action of ['mark_failed', 'retry_batch', 'retry_failed_items']) {
       await assert.rejects(stage.control.act(id, action, operator), { code: 'conflict' }, action)
     }
-    assert.deepEqual((await stage.control.get(id)).actions, [])
+    const { actions } = await stage.control.get(id)
+    assert.deepEqual(
+      actions.map(({ action, refusal }) => [action, refusal]),
+      [['notify', 'no receiver of notifications is configured']],
+    )
   })
 })
 

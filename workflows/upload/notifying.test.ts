@@ -4,10 +4,11 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { systemClock } from 'sluice'
+import { type Implementation, systemClock } from 'sluice'
 import { type TestKit, testKit } from 'sluice/testing'
 import { verifySignature } from './notification/index.ts'
 import { Stage } from './test/stage.ts'
+import { openUpload, type Upload } from './upload.ts'
 
 const secret = 'correct horse battery'
 
@@ -48,16 +49,31 @@ class Receiver implements AsyncDisposable {
   }
 }
 
-async function openKit(receiver: Receiver): Promise<{ stage: Stage; kit: TestKit }> {
+interface Kit {
+  readonly stage: Stage
+  readonly kit: TestKit
+  /** From the next start of the engine on. */
+  readonly use: (upload: Upload) => void
+}
+
+async function openKit(
+  receiver: Receiver,
+  choose = (upload: Upload): readonly Implementation[] => upload.implementations,
+): Promise<Kit> {
   let kit!: TestKit
+  let used: readonly Implementation[]
   const now = () => kit.clock.now()
   receiver.now = now
-  const notification = { webhook: { url: await receiver.url(), secret } }
+  const notification = { webhook: { url: await receiver.url(), secret, allow: ['127.0.0.1'] } }
   const stage = await Stage.with({ clock: { ...systemClock(), now }, notification }, (upload) => {
-    kit = testKit({ implementations: upload.implementations, patienceMs: 20_000 })
+    used = choose(upload)
+    kit = testKit({ implementations: () => used, patienceMs: 20_000 })
     return { control: kit.control, stop: () => kit.stop() }
   })
-  return { stage, kit }
+  const use = (upload: Upload) => {
+    used = upload.implementations
+  }
+  return { stage, kit, use }
 }
 
 test('a completed and a partially completed batch are told, signed, once each', async () => {
@@ -122,7 +138,7 @@ test('a process that dies after it told tells again, with the same key', async (
   await using receiver = new Receiver(204)
   const { stage, kit } = await openKit(receiver)
   await using _ = stage
-  kit.crashAt('after', 'UploadBatchCompletionProcessor')
+  kit.crashAt('after', 'UploadBatchNotificationProcessor')
   const { id } = await stage.send('[{"id":1,"type":"story"}]')
   await kit.drain()
   await kit.restart()
@@ -144,19 +160,119 @@ test('a batch that is retried and closes again is news: another key', async () =
   assert.equal(new Set(receiver.rings.map(({ key }) => key)).size, 2)
 })
 
-test('a receiver that is always down does not keep the batch open for ever', async () => {
+test('a receiver that is down keeps no batch open: it closes at once, and waits beside it to be told', async () => {
   await using receiver = new Receiver(500)
   const { stage, kit } = await openKit(receiver)
   await using _ = stage
   const { id } = await stage.send('[{"id":1,"type":"story"},null]')
-  await kit.drain({ within: '1h' })
+  const begun = kit.clock.now()
+  await kit.drain({ within: '5s' }).catch(() => {})
+  const waiting = await stage.view(id)
+  assert.equal(waiting.state, 'partially_completed')
+  assert.ok(waiting.processingCompletedAt! < begun + 1_000, 'it closed when its items were through')
+  assert.deepEqual([waiting.notification?.sent, waiting.notification?.waiting], [false, true])
+  assert.match(waiting.notification?.error ?? '', /status 500/)
+  assert.deepEqual(waiting.attention, [])
+  assert.match(waiting.sentence, /UploadBatchNotificationProcessor|attempt/)
+
+  await kit.drain({ within: '4h' })
   const view = await stage.view(id)
   assert.equal(view.state, 'partially_completed')
-  assert.equal(receiver.rings.length, 12)
-  assert.equal(view.notification?.sent, false)
-  assert.match(view.notification?.error ?? '', /status 500/)
+  assert.equal(receiver.rings.length, 20)
+  assert.deepEqual([view.notification?.sent, view.notification?.waiting], [false, undefined])
   assert.ok(!view.notification?.error?.includes('/hook'), 'a path may be a secret')
+  assert.match(view.attention.join(), /^The notification was not sent: .*status 500.*notify/)
   assert.equal(view.failure, null)
+})
+
+test('what could not be sent is sent again by an action, under the same key', async () => {
+  await using receiver = new Receiver(410, 204)
+  const { stage, kit } = await openKit(receiver)
+  await using _ = stage
+  const { id } = await stage.send('[{"id":1,"type":"story"}]')
+  await kit.drain()
+  assert.equal((await stage.view(id)).attention.length, 1)
+  await stage.control.act(id, 'notify', { actor: 'olga', role: 'operator' })
+  await kit.drain()
+  const view = await stage.view(id)
+  assert.deepEqual([view.state, view.notification?.sent, view.attention], ['completed', true, []])
+  assert.equal(new Set(receiver.rings.map(({ key }) => key)).size, 1)
+})
+
+test('a retry that is refused in place of a waiting notification does not lose it', async () => {
+  await using receiver = new Receiver(503, 503, 204)
+  const { stage, kit } = await openKit(receiver)
+  await using _ = stage
+  const { id } = await stage.send('[{"id":1,"type":"story"},null]')
+  await kit.drain({ within: '1s' }).catch(() => {})
+  assert.equal((await stage.view(id)).notification?.waiting, true)
+  await stage.control.act(id, 'retry_failed_items', { actor: 'olga', role: 'operator', reason: 'mended' })
+  await kit.drain()
+  const view = await stage.view(id)
+  assert.match(view.itemRetry!.sentence, /None of the 1 failed items/)
+  assert.equal(view.notification?.sent, true)
+  assert.equal(new Set(receiver.rings.map(({ key }) => key)).size, 1)
+})
+
+test('two stores never use the same key', async () => {
+  const rings: Ring[] = []
+  for (const _ of [1, 2]) {
+    await using receiver = new Receiver(204)
+    const { stage, kit } = await openKit(receiver)
+    await using _closed = stage
+    await stage.send('[{"id":1,"type":"story"}]')
+    await kit.drain()
+    rings.push(...receiver.rings)
+  }
+  assert.equal(rings.length, 2)
+  assert.equal(new Set(rings.map(({ body }) => (JSON.parse(body) as { batchId: number }).batchId)).size, 1)
+  assert.equal(new Set(rings.map(({ key }) => key)).size, 2)
+})
+
+test('a process without receivers leaves a notification to one that has them, for a day', async () => {
+  await using receiver = new Receiver(503)
+  const { stage, kit, use } = await openKit(receiver)
+  await using _ = stage
+  const { id } = await stage.send('[{"id":1,"type":"story"}]')
+  await kit.drain({ within: '1s' }).catch(() => {})
+  kit.crash()
+  const rings = receiver.rings.length
+  assert.ok(rings > 0)
+  const other = await openUpload({ folder: stage.path('other') })
+  use(other)
+  await kit.restart()
+  await kit.advance('3h')
+  const { state, notification } = await stage.view(id)
+  assert.deepEqual([state, notification?.waiting], ['completed', true])
+  await kit.advance('22h')
+  const view = await stage.view(id)
+  assert.equal(receiver.rings.length, rings)
+  assert.match(view.attention.join(), /No process that has settings for notifications came within 24 hours/)
+  await other.stop()
+})
+
+test('batches of the version before are finished, and say that nobody was told', async () => {
+  await using receiver = new Receiver(204)
+  let before: readonly Implementation[] = []
+  const { stage, kit, use } = await openKit(receiver, (upload) => {
+    before = upload.implementations.filter(({ machine }) => machine.version === 1)
+    return before
+  })
+  await using _ = stage
+  assert.equal(before.length, 2)
+  const hold = await stage.control.hold({ machine: 'upload_item' }, { reason: 'a test looks', owner: 'test' })
+  const { id } = await stage.send('[{"id":1,"type":"story"}]')
+  await kit.drain({ within: '1m' }).catch(() => {})
+  assert.equal((await stage.control.get(id)).version, 1)
+  kit.crash()
+  use(stage.upload)
+  await kit.restart()
+  await stage.control.release(hold.id)
+  await kit.drain()
+  const view = await stage.view(id)
+  assert.equal(view.state, 'completed')
+  assert.match(view.attention.join(), /begun by an older version/)
+  assert.equal(receiver.rings.length, 0)
 })
 
 test('a receiver that refuses for good is asked once', async () => {

@@ -11,6 +11,7 @@ import type { SearchQuery } from './catalogue/catalogue.ts'
 import { Following } from './desk/following.ts'
 import type { FoundPage, Hierarchy, HierarchyOptions } from './desk/found.ts'
 import { ThreadDesk } from './desk/thread-desk.ts'
+import { earlierVersion } from './earlier-version.ts'
 import { FileStore, type StoredFile } from './files/file-store.ts'
 import { itemCriteria } from './item-criteria.ts'
 import { uploadItem } from './item-machine.ts'
@@ -81,19 +82,19 @@ export async function openUpload(options: UploadOptions): Promise<Upload> {
   })
   await desk.start()
   const storedBytes = (sha256: string) => bytesOf(files.pathOf(sha256))
+  const isTold = notifier !== null
+  const batch = implement(uploadBatch, {
+    processors: batchProcessors({ desk, notifier, limits, storedBytes }),
+    criteria: batchCriteria(limits, isTold),
+    assigns: batchAssigns(isTold),
+  })
+  const item = implement(uploadItem, {
+    processors: itemProcessors(desk),
+    criteria: itemCriteria(limits),
+    assigns: itemAssigns,
+  })
   return {
-    implementations: [
-      implement(uploadBatch, {
-        processors: batchProcessors({ desk, notifier, limits, storedBytes }),
-        criteria: batchCriteria(limits),
-        assigns: batchAssigns,
-      }),
-      implement(uploadItem, {
-        processors: itemProcessors(desk),
-        criteria: itemCriteria(limits),
-        assigns: itemAssigns,
-      }),
-    ],
+    implementations: [batch, item, ...earlierVersion(batch, item)],
     async receive(control, source, about) {
       const uploadedBy = checkName('uploadedBy', about.uploadedBy)
       const stored = await receiveWith(desk, files, source, about)
@@ -103,6 +104,7 @@ export async function openUpload(options: UploadOptions): Promise<Upload> {
         uploadedBy,
         ...(about.collection === undefined ? {} : { collection: checkName('collection', about.collection) }),
         sha256,
+        identity: identityOf(clock),
         file: await desk.numberOf(sha256),
         received: { fileSize, md5, contentType, storedBytes, at: clock.now() },
       }
@@ -118,8 +120,22 @@ export async function openUpload(options: UploadOptions): Promise<Upload> {
     ancestors: (hnId, options = {}) => desk.ask('hierarchy', { direction: 'ancestors', hnId, ...options }),
     descendants: (hnId, options = {}) => desk.ask('hierarchy', { direction: 'descendants', hnId, ...options }),
     rebuild: (control, onProgress = () => {}) => rebuildCatalogue(control, desk, limits.groupMax, onProgress),
-    stop: () => desk.stop(),
+    async stop() {
+      await desk.stop()
+      await notifier?.close?.()
+    },
   }
+}
+
+/** 104 random bits: two batches never share them, in whatever stores they are. */
+function identityOf(clock: Clock): string {
+  return [clock.random(), clock.random()]
+    .map((random) =>
+      Math.floor(random * 2 ** 52)
+        .toString(16)
+        .padStart(13, '0'),
+    )
+    .join('')
 }
 
 /** The desk reads along: when the file is there, most of it has been checked. */

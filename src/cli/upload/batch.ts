@@ -16,7 +16,11 @@ export async function detailOf(control: Control, id: number): Promise<Detail> {
   throw new SluiceError('not_found', `Entity ${id} is no upload batch, but of machine ${machine}.`, { id, machine })
 }
 
-/** A settled batch whose retry was asked for moves as soon as a worker has taken it up. */
+/** A settled batch whose retry was asked for moves as soon as a worker has taken it up. Its notification is sent beside it. */
 export function isOver({ settled, request }: Pick<Detail, 'settled' | 'request'>): boolean {
-  return settled && request === null
+  return settled && (request === null || isNotification(request))
+}
+
+export function isNotification({ edge }: NonNullable<Detail['request']>): boolean {
+  return edge.startsWith('notify_')
 }

@@ -3,7 +3,7 @@ import { sleep } from '../../clock.ts'
 import type { Host } from '../host.ts'
 import type { Interrupt } from '../interrupt.ts'
 import type { ProgressBar, Step } from '../progress-bar.ts'
-import { isOver } from './batch.ts'
+import { isNotification, isOver } from './batch.ts'
 import type { Opened } from './place.ts'
 
 const tickMsDefault = 100
@@ -23,6 +23,24 @@ export async function finish(
     if (bar) bar.show(stepOf(await upload.batch(control, id)))
   }
   return false
+}
+
+/** A receiver that answers is waited for; one that is down is told later, by whichever process works on the store then. */
+const notificationMs = 15_000
+
+/** Waits a while for a notification that is under way. */
+export async function finishNotification(
+  { control, tickMs = tickMsDefault }: Opened,
+  id: number,
+  { clock }: Host,
+  interrupt: Interrupt,
+): Promise<void> {
+  const end = clock.now() + notificationMs
+  while (!interrupt.isAsked && clock.now() < end) {
+    const { request } = await control.get(id)
+    if (request === null || !isNotification(request)) return
+    await sleep(clock, tickMs, interrupt.signal)
+  }
 }
 
 /** The states of a batch as phases that a person waits through. What its processors say of themselves is finer than the counts. */

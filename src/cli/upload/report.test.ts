@@ -45,6 +45,7 @@ const view: UploadBatchView = {
   lastRetryAt: null,
   itemRetry: null,
   notification: null,
+  attention: [],
   work: null,
   sentence: 'It waits for a person.',
 }
@@ -133,12 +134,17 @@ test('what people should know besides is noted', () => {
     seconds: 1,
     itemsPerSecond: 1,
   }
-  const notification = { sent: false, error: 'The webhook at example.org answered with status 404.', at: 0 }
+  const error = 'The webhook at example.org answered with status 503.'
+  const notification = { sent: false, waiting: true, error, attempts: 3, at: 0 }
   const text = reportOf({ ...view, resultSummary, notification }, resultOf(view, fresh), place)
   assert.match(
     text,
-    /\nNotes\n {2}1,500 items were newer.*\n {2}2 items name a parent.*\n {2}The notification was not sent: .*404\.\n/,
+    /\nNotes\n {2}1,500 items were newer.*\n {2}2 items name a parent.*\n {2}The notification has not been sent yet after 3 attempts: .*503\. Another/,
   )
+  const attention = ['The notification was not sent: it fails. The action notify sends it again.']
+  const given = reportOf({ ...view, attention }, resultOf(view, fresh), place)
+  assert.match(given, /\nNeeds attention\n {2}The notification was not sent: it fails\..*\n/)
+  assert.match(given, /sluice upload notify 12 --notify FILE +to send the notification again\n/)
 })
 
 test('commands name the place only where it is not the default', () => {

@@ -88,6 +88,10 @@ export function detailsOf(view: UploadBatchView, place: Place): readonly string[
     ...section('Why it failed', view.state === 'failed' ? [`  ${plain(whyFailed(view), 2_000)}`] : []),
     ...section('Why items failed', reasonLines(view)),
     ...section('Notes', noteLines(view)),
+    ...section(
+      'Needs attention',
+      view.attention.map((line) => `  ${plain(line, 1_000)}`),
+    ),
     ...section('What to do next', nextLines(view, place)),
   ]
 }
@@ -117,20 +121,32 @@ function noteLines({ resultSummary, itemRetry, notification }: UploadBatchView):
     ...(merged > 0 ? [`${countOf(merged)} items were newer versions of known ones, and were merged.`] : []),
     ...(unresolvedLinks > 0 ? [`${countOf(unresolvedLinks)} items name a parent that has not come yet.`] : []),
     ...(itemRetry ? [plain(itemRetry.sentence)] : []),
-    ...(notification?.error ? [`The notification was not sent: ${plain(notification.error)}`] : []),
+    ...(notification?.waiting ? [waitingText(notification)] : []),
   ].map((line) => `  ${line}`)
+}
+
+function waitingText({ error, attempts = 0 }: NonNullable<UploadBatchView['notification']>): string {
+  const why = error === null ? '' : `: ${plain(error)}`
+  return `The notification has not been sent yet${attempts > 0 ? ` after ${attempts} attempts` : ''}${why === '' ? '.' : why} Another attempt is made while a process works on this store.`
 }
 
 function nextLines(view: UploadBatchView, place: Place): readonly string[] {
   const command = (name: string) => commandFor(place, 'upload', name, String(view.id))
   const see = [command('errors'), 'to see what failed']
+  const settings = place.server === undefined ? ['--notify', 'FILE'] : []
+  const tell = [commandFor(place, 'upload', 'notify', String(view.id), ...settings), 'to send the notification again']
+  const told = view.attention.length === 0 ? [] : [tell]
   switch (view.state) {
     case 'completed':
-      return []
+      return table(told)
     case 'partially_completed':
-      return table([see, [command('retry'), 'to try the failed items again']])
+      return table([see, [command('retry'), 'to try the failed items again'], ...told])
     case 'failed':
-      return table([...(view.itemsErrored > 0 ? [see] : []), [command('retry'), 'to try the whole batch again']])
+      return table([
+        ...(view.itemsErrored > 0 ? [see] : []),
+        [command('retry'), 'to try the whole batch again'],
+        ...told,
+      ])
     default:
       return table([[command('show'), 'to see how far it is']])
   }

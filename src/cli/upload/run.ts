@@ -1,12 +1,13 @@
 import { createReadStream } from 'node:fs'
-import { readFile, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { addAbortSignal } from 'node:stream'
-import type { NotificationSettings, UploadOptions } from 'sluice/upload'
+import type { UploadOptions } from 'sluice/upload'
 import { SluiceError } from '../../errors.ts'
 import type { Host } from '../host.ts'
 import { serverOf } from '../place.ts'
 import type { ProgressBar } from '../progress-bar.ts'
 import { fileBytes } from './file-bytes.ts'
+import { notificationIn } from './notification-file.ts'
 import { type Opened, openToWork } from './place.ts'
 import { type WorkOptions, workOn } from './work.ts'
 
@@ -81,17 +82,7 @@ async function familyOptions({ textIndex, maxSize, notify }: RunOptions): Promis
   return {
     ...(textIndex === undefined ? {} : { textIndex }),
     ...(maxSize === undefined ? {} : { fileBytesMax: maxSize }),
-    ...(notify === undefined ? {} : { notification: await notificationOf(notify) }),
-  }
-}
-
-/** From a file, not from the command line: what is typed there is seen by every user of the machine. */
-async function notificationOf(file: string): Promise<NotificationSettings> {
-  const text = await readFile(file, 'utf8')
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new SluiceError('invalid', `The notification settings in ${file} are not JSON.`)
+    ...(notify === undefined ? {} : { notification: await notificationIn(notify) }),
   }
 }
 

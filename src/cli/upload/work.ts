@@ -4,7 +4,7 @@ import { Interrupt, interruptedExit } from '../interrupt.ts'
 import { ProgressBar } from '../progress-bar.ts'
 import { commandLine } from '../text.ts'
 import { isOver } from './batch.ts'
-import { finish } from './finish.ts'
+import { finish, finishNotification } from './finish.ts'
 import type { Opened, Place } from './place.ts'
 import { exitOfState, type Result, refusalResult, reportOf, resultOf } from './report.ts'
 
@@ -61,6 +61,7 @@ async function worked(
     const isDone = existing && isOver(await control.get(id))
     const isSettled = isDone || (await finish(opened, id, host, bar, interrupt))
     const workedMs = isDone ? null : host.clock.now() - startedAt
+    if (isSettled && !isDone) await finishNotification(opened, id, host, interrupt)
     const view = await upload.batch(control, id)
     bar?.clear()
     const result = resultOf(view, { existing, workedMs, peakRssMiB: host.peakRssMiB() })

@@ -2,7 +2,7 @@ import { type Clock, systemClock } from 'sluice'
 import { type MailPorts, mailNotifier, smtpTransport } from './mail.ts'
 import { allOf, type Notifier } from './notifier.ts'
 import { checkedSettings, type NotificationSettings } from './settings.ts'
-import { webhookNotifier } from './webhook.ts'
+import { type WebhookPorts, webhookNotifier } from './webhook.ts'
 
 export type { Mail, MailTransport, Receipt } from './mail.ts'
 export type { Notice } from './notice.ts'
@@ -12,17 +12,18 @@ export { signatureHeader, signatureOf, type VerifyOptions, verifySignature } fro
 
 /** What a notifier reaches the world with. */
 export interface NotifierPorts {
-  readonly fetch?: typeof fetch
   readonly clock?: Clock
+  /** How names are resolved and connections made; default: as the system does. */
+  readonly network?: WebhookPorts['network']
   readonly transport?: MailPorts['transport']
 }
 
 /** The notifier that the settings ask for; null if they ask for none. */
 export function notifierOf(settings: NotificationSettings | undefined, ports: NotifierPorts = {}): Notifier | null {
-  const { fetch = globalThis.fetch, clock = systemClock(), transport = smtpTransport } = ports
+  const { clock = systemClock(), transport = smtpTransport, network = {} } = ports
   const { webhook, mail } = checkedSettings(settings ?? {})
   const channels = [
-    ...(webhook ? [webhookNotifier(webhook, { fetch, clock })] : []),
+    ...(webhook ? [webhookNotifier(webhook, { clock, network })] : []),
     ...(mail ? [mailNotifier(mail, { transport, clock })] : []),
   ]
   return channels.length === 0 ? null : allOf(channels)

@@ -75,7 +75,6 @@ export function letterOf(notice: Notice, key: string, domain: string): Letter {
   }
 }
 
-/** A key is unique within its store only; with the time of upload, letters from two stores are not taken for doubles. */
 function messageIdOf({ uploadedAt }: Notice, key: string, domain: string): string {
   const digest = createHash('sha256').update(`${uploadedAt}.${key}`).digest('hex')
   return `<${digest.slice(0, 40)}@${domain}>`

@@ -4,6 +4,8 @@ import type { Notice } from './notice.ts'
 /** Sends a notice at least once. The key is the same on every attempt, so that the receiver can drop doubles. */
 export interface Notifier {
   send(notice: Notice, options: SendOptions): Promise<void>
+  /** Ends what it keeps open, if it keeps anything open. */
+  close?(): Promise<void>
 }
 
 export interface SendOptions {
@@ -48,6 +50,9 @@ export function allOf(channels: readonly Notifier[]): Notifier {
       )
       const errors = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []))
       if (errors.length > 0) throw together(errors)
+    },
+    async close() {
+      await Promise.all(channels.map((channel) => channel.close?.()))
     },
   }
 }

@@ -8,6 +8,8 @@ const webhook = z.strictObject({
   url: z.string().transform((text, context) => urlOf(text, (message) => context.addIssue({ code: 'custom', message }))),
   /** Shared with the receiver, who checks the signature with it. */
   secret: z.string().min(16, 'a secret of at least 16 characters was expected').max(1_000),
+  /** Hosts and networks of one's own that are not public: `127.0.0.1`, `10.1.2.0/24`, `hooks.example.org`. */
+  allow: z.array(z.string().min(1).max(300)).max(100).default([]),
   timeoutMs,
 })
 

@@ -35,8 +35,11 @@ async function serving<T>(listener: RequestListener, use: (url: string) => Promi
 }
 
 function send(url: string, options: { clock?: Clock; signal?: AbortSignal; key?: string } = {}): Promise<void> {
-  const { clock, signal = new AbortController().signal, key = '7:0:complete_batch' } = options
-  return notifierOf({ webhook: { url, secret } }, clock ? { clock } : {})!.send(notice, { key, signal })
+  const { clock, signal = new AbortController().signal, key = 'upload-1f-7:0:notify_completed' } = options
+  return notifierOf({ webhook: { url, secret, allow: ['127.0.0.1'] } }, clock ? { clock } : {})!.send(notice, {
+    key,
+    signal,
+  })
 }
 
 async function errorOf(promise: Promise<void>): Promise<NotificationError> {
@@ -86,7 +89,7 @@ test('a receiver gets the notice, its key and a signature that verifies', async 
   assert.equal(request.method, 'POST')
   assert.equal(request.url, '/hook?token=hidden')
   assert.equal(request.headers['content-type'], 'application/json')
-  assert.equal(request.headers['idempotency-key'], '7:0:complete_batch')
+  assert.equal(request.headers['idempotency-key'], 'upload-1f-7:0:notify_completed')
   const header = String(request.headers['sluice-signature'])
   assert.match(header, /^t=1700000060,v1=/)
   assert.ok(verifySignature(body, header, secret, { now: clock.now() }))
@@ -192,4 +195,34 @@ test('a key that cannot be a header is refused before anything is sent', async (
     (url) => errorOf(send(url, { key: 'a\r\nX: y' })),
   )
   assert.equal(error.permanent, true)
+})
+
+test('a receiver that is not public is refused where it is configured, unless it is allowed', () => {
+  for (const url of ['http://127.0.0.1:8080/hook', 'http://169.254.169.254/', 'https://10.1.2.3/hook']) {
+    assert.throws(() => notifierOf({ webhook: { url, secret } }), /notification\.webhook\.allow/)
+    assert.ok(notifierOf({ webhook: { url, secret, allow: [new URL(url).hostname] } }))
+  }
+  const wrong = { webhook: { url: 'https://example.org/', secret, allow: ['10.0.0.0/99'] } }
+  assert.throws(() => notifierOf(wrong), /notification settings do not fit: .*10\.0\.0\.0\/99/)
+})
+
+test('a name that leads to an address that is not public is not called, and never will be', async () => {
+  let calls = 0
+  const error = await serving(
+    (_, response) => {
+      calls += 1
+      response.end()
+    },
+    async (url) => {
+      const named = url.replace('127.0.0.1', 'hooks.example.org')
+      const network = { resolve: async () => ['127.0.0.1'] }
+      const notifier = notifierOf({ webhook: { url: named, secret } }, { network })!
+      const sent = notifier.send(notice, { key: 'k', signal: new AbortController().signal })
+      return errorOf(sent).finally(() => notifier.close?.())
+    },
+  )
+  assert.equal(calls, 0)
+  assert.equal(isPermanent(error), true)
+  assert.match(error.message, /hooks\.example\.org:\d+ may not be reached: .*notification\.webhook\.allow\.$/)
+  assert.doesNotMatch(error.message, /hidden/)
 })
