@@ -119,6 +119,8 @@ export interface Progress {
   /** Children settled per second, lately. Null: not known yet. */
   readonly ratePerSecond: number | null
   readonly etaMs: number | null
+  /** The process that answers cannot write to its store now: since when, and why. */
+  readonly trouble: { readonly since: number; readonly sentence: string } | null
   readonly lanes: readonly Lane[]
 }
 
@@ -194,6 +196,7 @@ export interface Explanation {
     | 'no_worker'
     | 'suspect'
     | 'purging'
+    | 'store_trouble'
   readonly sentence: string
   readonly facts: Readonly<Record<string, unknown>>
 }

@@ -11,7 +11,7 @@ import { LocalControl } from './local-control.ts'
 import { Registry } from './registry.ts'
 import type { Services } from './services.ts'
 import { Sweeper } from './sweeper.ts'
-import { Trouble } from './trouble.ts'
+import { Troubles } from './trouble.ts'
 import { walkImplementation } from './walk.ts'
 import { Worker } from './worker.ts'
 
@@ -48,10 +48,11 @@ export class Engine {
     const registry = new Registry([...options.implementations, walkImplementation()])
     const name = `${options.name ?? 'engine'}-${token(clock)}`
     const log = options.log ?? pino({ level: 'warn' })
-    const trouble = new Trouble(clock, log, 'a commit', 10)
+    const troubles = new Troubles(clock, log)
+    const trouble = troubles.of('a commit', 10)
     const completer = new Completer(options.store, clock, limits, name, trouble, (move) => this.#expect(move.wait))
-    const readTrouble = new Trouble(clock, log, 'a read of a run', 10)
-    this.#services = { store: options.store, clock, limits, registry, completer, log, readTrouble, name }
+    const readTrouble = troubles.of('a read of a run', 10)
+    this.#services = { store: options.store, clock, limits, registry, completer, log, troubles, readTrouble, name }
     this.#worker = new Worker(this.#services, {
       name,
       host: options.host ?? 'local',
@@ -89,14 +90,19 @@ export class Engine {
     this.#sweeper.start()
   }
 
-  /** Graceful: what runs may end, the rest is given back, states stay as they are. The store stays open. */
+  /**
+   * Graceful: what runs may end, the rest is given back, states stay as they are. The store stays open. A store that cannot write keeps
+   * nobody waiting: after `drainMs` a commit that fails is not sent again, and the leases end by themselves.
+   */
   async stop(): Promise<void> {
     if (this.#state !== 'started') return
     this.#state = 'stopped'
-    await this.#sweeper.stop()
-    await this.#worker.stop()
+    const { clock, limits, completer } = this.#services
+    const cancel = clock.after(limits.drainMs, () => completer.end())
+    await Promise.all([this.#sweeper.stop(), this.#worker.stop()])
+    cancel()
     this.#unlisten()
-    this.#services.completer.end()
+    completer.end()
   }
 
   #warn(): void {

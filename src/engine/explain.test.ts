@@ -63,7 +63,15 @@ function lane(name: string, changes: Partial<Lane> = {}): Lane {
 function situation(entity: Partial<Entity>, changes: Partial<Situation> = {}): Situation {
   return {
     ...{ entity: { ...ready, ...entity }, now, machine: chunk, run, lanes: [], parent: job },
-    ...{ parentLanes: [lane('step 10')], holds: [], pools: [], workers: [worker], blocking: [], actions: [] },
+    ...{
+      parentLanes: [lane('step 10')],
+      holds: [],
+      pools: [],
+      workers: [worker],
+      blocking: [],
+      actions: [],
+      trouble: null,
+    },
     ...changes,
   }
 }

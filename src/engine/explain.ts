@@ -8,6 +8,7 @@ import { isFinal, type Machine } from '../machine.ts'
 import type { Pool } from '../pool.ts'
 import { ceilingOf } from '../store.ts'
 import { nameOf, type Run } from './registry.ts'
+import type { StoreTrouble } from './trouble.ts'
 
 /** All that is known of an entity that does not move, read at one moment. */
 export interface Situation {
@@ -27,6 +28,8 @@ export interface Situation {
   /** Some of those who must settle first: own children, or the children of the steps before a gate. */
   readonly blocking: readonly EntityId[]
   readonly actions: readonly ActionChoice[]
+  /** What keeps this process from writing to its store. */
+  readonly trouble: StoreTrouble | null
 }
 
 type Answer = Omit<Explanation, 'id' | 'state'>
@@ -36,6 +39,7 @@ export function explain(situation: Situation): Explanation {
   const { entity } = situation
   const answer =
     ended(situation) ??
+    cutOff(situation) ??
     running(situation) ??
     (entity.wait.for === 'run' ? toRun(situation, entity.wait) : null) ??
     unserved(situation) ??
@@ -76,6 +80,13 @@ function ended({ entity, machine, now, actions }: Situation): Answer | null {
   }
   const reopen = open.length === 0 ? refusedText(actions) : `A person may ask for: ${open.join(', ')}.`
   return { kind: 'settled', sentence: `${since}. ${reopen}`, facts }
+}
+
+/** Nothing that this process does can be written: a full disk, a server that does not answer. */
+function cutOff({ entity, trouble }: Situation): Answer | null {
+  if (!trouble) return null
+  const sentence = `${nameIt(entity)} cannot go on: this process could not write to its store since ${timeText(trouble.since)}. ${trouble.sentence.replace(/\.?$/, '.')}`
+  return { kind: 'store_trouble', sentence, facts: { ...trouble } }
 }
 
 /** Why none of the actions that lead out of this state is open now. */

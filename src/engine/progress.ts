@@ -17,7 +17,7 @@ export interface Progressing {
 
 /** Counts over all lanes, how fast they grow, and when that will be all. */
 export function progressOf(
-  { registry, store }: Pick<Services, 'registry' | 'store'>,
+  { registry, store, troubles }: Pick<Services, 'registry' | 'store' | 'troubles'>,
   entity: Progressing,
   lanes: readonly Lane[],
   rates: Rates,
@@ -26,7 +26,9 @@ export function progressOf(
   const total = lanes.reduce((sum, lane) => sum + lane.total, 0)
   const open = lanes.reduce((sum, lane) => sum + lane.open, 0)
   const settled = total - open
-  const ratePerSecond = total === 0 ? null : rateOf(entity, settled, rates, now)
+  const trouble = entity.settled ? null : troubles.current()
+  // A rate of the past promises nothing while nothing can be written.
+  const ratePerSecond = total === 0 || trouble ? null : rateOf(entity, settled, rates, now)
   return {
     id: entity.id,
     state: entity.state,
@@ -40,6 +42,7 @@ export function progressOf(
     percent: percentOf(entity, total, settled),
     ratePerSecond,
     etaMs: etaOf(entity, total, open, ratePerSecond),
+    trouble,
     lanes,
   }
 }

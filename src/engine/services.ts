@@ -4,7 +4,7 @@ import type { Limits } from '../limits.ts'
 import type { Store } from '../store.ts'
 import type { Completer } from './completer.ts'
 import type { Registry } from './registry.ts'
-import type { Trouble } from './trouble.ts'
+import type { Trouble, Troubles } from './trouble.ts'
 
 /** What the parts of one engine share. */
 export interface Services {
@@ -14,6 +14,7 @@ export interface Services {
   readonly registry: Registry
   readonly completer: Completer
   readonly log: Logger
+  readonly troubles: Troubles
   /** Tells of reads of runs that the store does not answer. */
   readonly readTrouble: Trouble
   /** Unique to this engine: begins the ids of its operations. */

@@ -35,6 +35,7 @@ export async function situationOf(services: Services, entity: Entity): Promise<S
     workers,
     blocking: await blockingOf(services, entity, parentLanes),
     actions: choicesOf(services, entity, own),
+    trouble: services.troubles.current(),
   }
 }
 

@@ -9,7 +9,7 @@ import { childrenOf } from './births.ts'
 import { asideOf, moveOf } from './moves.ts'
 import type { Services } from './services.ts'
 import { tell } from './telling.ts'
-import { Trouble } from './trouble.ts'
+import type { Trouble } from './trouble.ts'
 
 const looksInARow = 4
 
@@ -31,7 +31,7 @@ export class Sweeper {
 
   constructor(services: Services, onWork: () => void) {
     this.#services = services
-    this.#trouble = new Trouble(services.clock, services.log, 'a sweep')
+    this.#trouble = services.troubles.of('a sweep')
     this.#onWork = onWork
   }
 

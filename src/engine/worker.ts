@@ -13,7 +13,7 @@ import { Running } from './running.ts'
 import { RunningSet } from './running-set.ts'
 import type { Services } from './services.ts'
 import { gatherMs, Slots } from './slots.ts'
-import { Trouble } from './trouble.ts'
+import type { Trouble } from './trouble.ts'
 
 /** Claims what it can start soon, runs it, and keeps its lease alive. One per process. */
 export class Worker {
@@ -46,7 +46,7 @@ export class Worker {
 
   constructor(services: Services, identity: WorkerIdentity) {
     this.#services = services
-    this.#trouble = new Trouble(services.clock, services.log, 'claiming')
+    this.#trouble = services.troubles.of('claiming')
     const { roles } = identity
     this.#runs = services.registry.runs.filter(
       (run) => roles.length === 0 || run.policy.role === null || roles.includes(run.policy.role),

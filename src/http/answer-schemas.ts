@@ -135,6 +135,7 @@ export const progressAnswer: z.ZodType<Progress> = z.object({
   percent: z.number(),
   ratePerSecond: z.number().nullable(),
   etaMs: z.number().nullable(),
+  trouble: z.object({ since: time, sentence: text }).nullable(),
   lanes: z.array(laneAnswer),
 })
 

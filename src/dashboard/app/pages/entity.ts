@@ -108,6 +108,7 @@ const toneByKind: Readonly<Record<Explanation['kind'], string>> = {
   no_worker: 'bad',
   suspect: 'bad',
   purging: 'ended',
+  store_trouble: 'bad',
 }
 
 function Why({ explanation, error }: { readonly explanation: Explanation; readonly error: string | null }): VNode {
