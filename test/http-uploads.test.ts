@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'
 import { type ClientRequest, type IncomingMessage, request as rawRequest } from 'node:http'
@@ -105,6 +106,32 @@ describe('an upload', () => {
     } finally {
       await small.close()
     }
+  })
+
+  test('that is not what was announced is refused', async () => {
+    const content = `${items}\n`
+    const form = file('file', 'x.json', content) + end
+    const sha256 = createHash('sha256').update(content).digest('hex')
+    const short = await refused(400, () => send(form, '/api/uploads?expectedBytes=1000'))
+    assert.match(short.body.detail, /incomplete: 38 bytes arrived, 1000 were announced/)
+    const long = await refused(400, () => send(field('expectedBytes', '10') + form))
+    assert.match(long.body.detail, /goes on after the 10 bytes/)
+    await refused(400, () => send(form, `/api/uploads?sha256=${'0'.repeat(64)}`))
+    const odd = await refused(400, () => send(form, '/api/uploads?sha256=12'))
+    assert.match(odd.body.detail, /sha256: must be 64 hexadecimal digits/)
+    await refused(413, () => send(form, '/api/uploads?expectedBytes=200001'))
+    const said = await send(form, `/api/uploads?expectedBytes=${content.length}&sha256=${sha256}`)
+    assert.equal(said.status, 201, said.text)
+  })
+
+  test('that is declared to be too big is refused before it is read', async () => {
+    const headers = { ...type, 'content-length': String(3_000_000) }
+    const request = rawRequest(`${house.url}/api/uploads`, { method: 'POST', headers, agent: false })
+    request.on('error', () => {})
+    request.flushHeaders()
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    assert.equal(response.statusCode, 413)
+    request.destroy()
   })
 
   test('that breaks off stores nothing', async () => {

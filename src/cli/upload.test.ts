@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -134,6 +135,17 @@ describe('upload run', () => {
     assert.equal(ending.status, 2)
     assert.equal(resultIn(ending).state, 'refused')
     assert.equal(resultIn(ending).batchId, null)
+  })
+
+  test('a file with another digest than was said is refused, and leaves no batch', async () => {
+    const cwd = newFolder()
+    const file = written(cwd, 'items.json', good)
+    const ending = await sluice(cwd, 'upload', 'run', file, '--sha256', '0'.repeat(64), '--json')
+    assert.equal(ending.status, 2)
+    assert.deepEqual([resultIn(ending).state, resultIn(ending).batchId], ['refused', null])
+    assert.match(String(resultIn(ending).error), /^The sha256 of what arrived is [0-9a-f]{64}, not 0+ as was announced/)
+    const sha256 = createHash('sha256').update(good).digest('hex')
+    assert.equal((await sluice(cwd, 'upload', 'run', file, '--sha256', sha256, '--quiet')).status, 0)
   })
 
   test('a missing file or a folder is refused in one sentence, and leaves nothing behind', async () => {

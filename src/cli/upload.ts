@@ -26,6 +26,7 @@ export function uploadCommand(doing: Doing): Command {
     .option('--uploader <name>', 'who uploads it (default: the user)')
     .option('--collection <name>', 'whose it is: a hold over the collection keeps it back')
     .option('--content-type <type>', 'what the file is said to be (default: looked at)')
+    .option('--sha256 <digest>', 'refuse the file if what is read has another digest')
     .option('--force', 'a new batch, even if this file was uploaded before')
     .option(...textIndex)
     .option(...noTextIndex)

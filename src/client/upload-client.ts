@@ -8,6 +8,10 @@ export interface SentFile {
   readonly collection?: string
   /** The same content from the same token is a new batch all the same. */
   readonly force?: boolean
+  /** What is known of the file: if something else arrives it is refused. */
+  readonly expectedBytes?: number
+  readonly sha256?: string
+  readonly md5?: string
 }
 
 export interface Accepted {
@@ -29,14 +33,16 @@ export class UploadClient {
   }
 
   /** Sent while it is read, never held. */
-  async send(
-    source: AsyncIterable<Uint8Array>,
-    { fileName, contentType, collection, force }: SentFile,
-  ): Promise<Accepted> {
+  async send(source: AsyncIterable<Uint8Array>, { contentType, ...about }: SentFile): Promise<Accepted> {
     const transport = this.#transport
-    const part = { name: 'file', fileName, content: source, ...(contentType === undefined ? {} : { contentType }) }
+    const part = {
+      name: 'file',
+      fileName: about.fileName,
+      content: source,
+      ...(contentType === undefined ? {} : { contentType }),
+    }
     const form = formOf([part], () => transport.clock.random())
-    return transport.send<Accepted>('/api/uploads', { fileName, collection, force }, form.contentType, form.body)
+    return transport.send<Accepted>('/api/uploads', { ...about }, form.contentType, form.body)
   }
 
   async batch<T>(id: number): Promise<T> {

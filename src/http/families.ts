@@ -20,7 +20,10 @@ export interface UploadAbout {
   readonly fileName: string
   /** As the header of its part says. */
   readonly contentType?: string
+  /** What was announced: a file that turns out otherwise is refused. */
   readonly expectedBytes?: number
+  readonly sha256?: string
+  readonly md5?: string
   readonly uploadedBy: string
   readonly collection: string | null
   /** The same content from the same uploader is a new batch all the same. */

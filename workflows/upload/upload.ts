@@ -34,8 +34,11 @@ export interface Reception {
   readonly fileName: string
   /** As the sender's header says; otherwise it is told from name and content. */
   readonly contentType?: string
-  /** If known: what is too big is refused before it is read. */
+  /** If known: what is too big is refused before it is read, and what turns out to have another size is refused, too. */
   readonly expectedBytes?: number
+  /** Digests of the bytes as they are sent, in hexadecimal, if known: a file that has another is refused. */
+  readonly sha256?: string
+  readonly md5?: string
   readonly uploadedBy: string
   /** Whose it is: a hold over the collection keeps the batch from being begun. */
   readonly collection?: string

@@ -6,13 +6,8 @@ import { onlyHere } from '../remote-place.ts'
 export function remoteUpload({ uploads }: Client): Upload {
   return {
     implementations: [],
-    receive: (_control, source, { fileName, contentType, collection, force, onProgress }) =>
-      uploads.send(counted(source, onProgress), {
-        fileName,
-        ...(contentType === undefined ? {} : { contentType }),
-        ...(collection === undefined ? {} : { collection }),
-        ...(force === undefined ? {} : { force }),
-      }),
+    receive: (_control, source, { onProgress, uploadedBy: _ownToken, key: _ownKey, ...about }) =>
+      uploads.send(counted(source, onProgress), about),
     batch: (_control, id) => uploads.batch(id),
     errors: (_control, id, page = {}) => uploads.errors(id, page),
     search: (query) => uploads.search({ ...query }),

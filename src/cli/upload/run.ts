@@ -15,6 +15,7 @@ export interface RunOptions extends WorkOptions {
   readonly name?: string
   readonly uploader?: string
   readonly contentType?: string
+  readonly sha256?: string
   readonly force?: boolean
   readonly textIndex?: boolean
   readonly maxSize?: number
@@ -87,13 +88,14 @@ async function familyOptions({ textIndex, maxSize, notify }: RunOptions): Promis
 }
 
 function receive(opened: Opened, source: Source, options: RunOptions, host: Host, bar: ProgressBar | null) {
-  const { uploader = host.user, contentType, force, collection } = options
+  const { uploader = host.user, contentType, sha256, force, collection } = options
   const { fileName, size } = source
   return opened.upload.receive(opened.control, source.bytes, {
     fileName,
     uploadedBy: uploader,
     ...(contentType === undefined ? {} : { contentType }),
     ...(size === null ? {} : { expectedBytes: size }),
+    ...(sha256 === undefined ? {} : { sha256 }),
     ...(force === undefined ? {} : { force }),
     ...(collection === undefined ? {} : { collection }),
     onProgress: (bytes) => bar?.show({ phase: 'receiving', done: bytes, total: size, unit: 'bytes' }),

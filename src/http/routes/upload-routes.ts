@@ -11,6 +11,7 @@ import {
   uploadSortKeys,
   uploadSortOrders,
 } from '../families.ts'
+import type { HttpLimits } from '../http-limits.ts'
 import { readForm, singleFile } from '../multipart.ts'
 import { HttpRefusal, invalid } from '../problem.ts'
 import { faultsOf, noParams, noQuery, type Route, rawRoute, route } from '../route.ts'
@@ -19,7 +20,17 @@ const aboutFields = z.strictObject({
   collection: nameText.optional(),
   force: flagText.optional(),
   fileName: z.string().min(1).max(1_000).optional(),
+  expectedBytes: wholeNumber(0, Number.MAX_SAFE_INTEGER).optional(),
+  sha256: digestText(64),
+  md5: digestText(32),
 })
+
+function digestText(length: number) {
+  return z
+    .string()
+    .regex(new RegExp(`^[0-9a-fA-F]{${length}}$`), `must be ${length} hexadecimal digits`)
+    .optional()
+}
 
 /** Uploads and what was found in them. */
 export function uploadRoutes(context: Context): readonly Route[] {
@@ -31,24 +42,24 @@ export function uploadRoutes(context: Context): readonly Route[] {
     rawRoute({
       ...{ method: 'POST', path: '/api/uploads', tag: 'uploads', role: 'submitter', body: null },
       summary:
-        'Receives a file in the field `file` of a form, streamed; `collection`, `force` and `fileName` come before it or in the query.',
+        'Receives a file in the field `file` of a form, streamed; `collection`, `force`, `fileName` and what is announced of it (`expectedBytes`, `sha256`, `md5`) come before it or in the query.',
       ...{ params: noParams, query: aboutFields, answer: submittedAnswer, statuses: [201, 200] },
       accepts: 'multipart/form-data',
       async serve({ caller, query, idempotencyKey }, request, reply) {
+        refuseDeclared(Number(request.headers['content-length']), limits)
         const form = await readForm(request, reply, limits, clock)
         const fields = aboutFields.safeParse({ ...form.fields })
         if (!fields.success) throw invalid(faultsOf('body', fields.error))
         const said = { ...query, ...fields.data }
+        if ((said.expectedBytes ?? 0) > limits.fileBytesMax) throw tooLarge(limits)
         const file = await singleFile(form, 'file')
         const collection = collections.ownCollection(caller, said.collection ?? null)
-        const length = Number(request.headers['content-length'])
         const seen = hashed(file.source, JSON.stringify([said, file.fileName, file.contentType]))
         const run = async () => {
           const receiving = upload.receive(seen.source, {
             fileName: said.fileName ?? file.fileName,
             contentType: file.contentType,
-            // The form is a little longer than its file: this only refuses early what is far too big.
-            ...(Number.isSafeInteger(length) && length > limits.fileBytesMax ? { expectedBytes: length } : {}),
+            ...given({ expectedBytes: said.expectedBytes, sha256: said.sha256, md5: said.md5 }),
             uploadedBy: caller.actor,
             collection,
             force: said.force ?? false,
@@ -87,6 +98,15 @@ export function uploadRoutes(context: Context): readonly Route[] {
     }),
     ...searchRoutes(context, upload),
   ]
+}
+
+/** Refused before it is read. The form is a little longer than its file: only its fields may add to that. */
+function refuseDeclared(length: number, { fileBytesMax, bodyBytesMax }: HttpLimits): void {
+  if (length > fileBytesMax + bodyBytesMax) throw tooLarge({ fileBytesMax })
+}
+
+function tooLarge({ fileBytesMax }: Pick<HttpLimits, 'fileBytesMax'>): HttpRefusal {
+  return new HttpRefusal('too-large', 413, `A file has at most ${fileBytesMax} bytes; nothing was stored.`)
 }
 
 /** The family's own limit may be below the server's. */

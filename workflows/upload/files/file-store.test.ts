@@ -155,6 +155,38 @@ describe('refusals leave nothing behind', () => {
     await assert.rejects(store.receive(source, { fileName: 'x', expectedBytes: -1 }), invalid(/expectedBytes/))
   })
 
+  test('a file that is not the one that was announced', async () => {
+    const store = new FileStore({ folder, limits })
+    const bytes = Buffer.from('[{"id":1,"type":"story"}]')
+    const send = (announced: object) => store.receive(chunksOf(bytes, 10), { fileName: 'x', ...announced })
+    await assert.rejects(
+      send({ expectedBytes: 90_000 }),
+      invalid(/^The file is incomplete: 25 bytes arrived, 90000 were announced\. Send it again from its beginning\.$/),
+    )
+    await assert.rejects(
+      send({ expectedBytes: 24 }),
+      invalid(/^The file goes on after the 24 bytes that were announced\. Was it changed/),
+    )
+    const other = Buffer.from('[]')
+    for (const algorithm of ['sha256', 'md5']) {
+      const message = new RegExp(
+        `^The ${algorithm} of what arrived is ${digest(algorithm, bytes)}, not ${digest(algorithm, other)}`,
+      )
+      await assert.rejects(send({ [algorithm]: digest(algorithm, other) }), invalid(message))
+      await assert.rejects(
+        send({ [algorithm]: 'abc' }),
+        invalid(new RegExp(`^${algorithm} must be .* hexadecimal digits`)),
+      )
+    }
+    assert.deepEqual(readdirSync(folder), [])
+    const said = { sha256: digest('sha256', bytes).toUpperCase(), md5: digest('md5', bytes) }
+    assert.equal((await send({ expectedBytes: 25, ...said })).fileSize, 25)
+    // Announced is what is sent, not what it becomes.
+    const packed = gzipSync(bytes)
+    const gzip = { fileName: 'x', expectedBytes: packed.length, sha256: digest('sha256', packed) }
+    assert.equal((await store.receive(chunksOf(packed), gzip)).storedBytes, 25)
+  })
+
   test('a file that turns out too big is not read to its end', async () => {
     let sent = 0
     const endless = (async function* () {

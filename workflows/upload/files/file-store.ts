@@ -29,8 +29,11 @@ export interface Receiving {
   /** Only a label. */
   readonly fileName: string
   readonly contentType?: string | undefined
-  /** How big the file is said to be, so that one too big is refused before it is sent. */
+  /** How big the file is said to be: one too big is refused before it is sent, and one that turns out otherwise is not stored. */
   readonly expectedBytes?: number | undefined
+  /** Digests of the bytes as they are sent, in hexadecimal. A file that has another is not stored. */
+  readonly sha256?: string | undefined
+  readonly md5?: string | undefined
   /** Received bytes so far. */
   readonly onProgress?: ((bytes: number) => void) | undefined
   /** So many bytes can be read from a file that does not count yet. It may be gone at any time. */
@@ -67,12 +70,14 @@ export class FileStore {
 
   /** Streams a file into the folder. It holds a block or two in memory, however big the file. Whatever goes wrong leaves nothing. */
   async receive(source: AsyncIterable<Uint8Array>, receiving: Receiving): Promise<StoredFile> {
+    checkDigests(receiving)
     await this.#refuseEarly(receiving.expectedBytes)
     const temp = await TempFile.create(this.#folder)
     try {
       const reception = new Reception(temp, this.#limits, receiving)
       await reception.run(source)
       const stored = reception.result()
+      refuseOther(stored, receiving)
       await this.#keep(temp, stored)
       return stored
     } catch (error) {
@@ -186,6 +191,11 @@ class Reception {
       if (this.#received + chunk.length > this.#limits.fileBytesMax) {
         throw tooBig('has more than', this.#received + chunk.length, this.#limits)
       }
+      const { expectedBytes = Number.POSITIVE_INFINITY } = this.#receiving
+      if (this.#received + chunk.length > expectedBytes) {
+        const message = `The file goes on after the ${expectedBytes} bytes that were announced. Was it changed while it was sent?`
+        throw new SluiceError('invalid', message, { expectedBytes })
+      }
       this.#received += chunk.length
       for (let at = 0; at < chunk.length; ) {
         const part = chunk.subarray(at, at + blockBytes - filled)
@@ -254,6 +264,32 @@ class Reception {
       this.#digest(block)
       yield Buffer.from(block)
     }
+  }
+}
+
+const digestLengths = { sha256: 64, md5: 32 } as const
+
+function checkDigests(receiving: Receiving): void {
+  for (const [name, length] of Object.entries(digestLengths)) {
+    const said = receiving[name as keyof typeof digestLengths]
+    if (said === undefined || (said.length === length && /^[0-9a-f]+$/i.test(said))) continue
+    throw new SluiceError('invalid', `${name} must be ${length} hexadecimal digits; found "${said.slice(0, 80)}".`)
+  }
+}
+
+/** A sender that died at the end of a line leaves a file that looks whole: only what it announced tells. */
+function refuseOther(stored: StoredFile, receiving: Receiving): void {
+  const { expectedBytes } = receiving
+  const { fileSize } = stored
+  if (expectedBytes !== undefined && fileSize !== expectedBytes) {
+    const message = `The file is incomplete: ${fileSize} bytes arrived, ${expectedBytes} were announced. Send it again from its beginning.`
+    throw new SluiceError('invalid', message, { expectedBytes, fileSize })
+  }
+  for (const name of ['sha256', 'md5'] as const) {
+    const said = receiving[name]?.toLowerCase()
+    if (said === undefined || said === stored[name]) continue
+    const message = `The ${name} of what arrived is ${stored[name]}, not ${said} as was announced. Send the file again.`
+    throw new SluiceError('invalid', message, { expected: said, found: stored[name] })
   }
 }
 
