@@ -194,6 +194,11 @@ for (const store of storeKinds) {
       assert.deepEqual([view.body.state, view.body.itemsErrored], ['partially_completed', 1])
       assert.deepEqual((await house.control.get(sent.body.id)).labels.includes('news'), true)
       assert.equal((await ask('GET', `/api/uploads/${sent.body.id}/errors?limit=5`)).body.errors.length, 1)
+      const { id: item } = (await ask('GET', `/api/uploads/${sent.body.id}/errors?limit=5`)).body.errors[0]
+      assert.equal(
+        (await ask('GET', `/api/uploads/items/${item}/content`)).body.fileName,
+        (await ask('GET', `/api/uploads/${sent.body.id}`)).body.fileName,
+      )
       const found = await ask('GET', '/api/search?author=ann&types=story&types=comment&sortBy=time')
       assert.equal(found.body.found[0].hnId, 1)
       assert.equal((await ask('GET', '/api/search/2/ancestors')).body.found[0].hnId, 1)

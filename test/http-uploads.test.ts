@@ -54,6 +54,25 @@ describe('an upload', () => {
     assert.ok((await house.control.get(two.body.id)).labels.includes('b'))
   })
 
+  test('shows an item as it stands in its file, bounded, to those who may see its batch', async () => {
+    const long = JSON.stringify({ id: 3, type: 'mystery', text: 'x'.repeat(9_000) })
+    const { body } = await send(file('file', 'odd.json', `[null,${long},{"id":2,"type":"story"}]`) + end)
+    await house.control.settled(body.id)
+    const { errors } = (await house.ask('GET', `/api/uploads/${body.id}/errors`)).body
+    const [none, unknown] = await Promise.all(
+      errors.map(({ id }: { id: number }) => house.ask('GET', `/api/uploads/items/${id}/content`)),
+    )
+    assert.deepEqual(
+      { ...none.body, id: 0 },
+      { id: 0, fileName: 'odd.json', itemIndex: 0, offset: 1, length: 4, text: 'null', truncated: false },
+    )
+    assert.deepEqual([unknown.body.length, unknown.body.truncated], [long.length, true])
+    assert.equal(unknown.body.text, long.slice(0, 4_096))
+    assert.equal((await house.ask('GET', `/api/uploads/items/${body.id}/content`)).status, 404)
+    const [name] = (await stored()).filter((one) => one === none.body.sha256)
+    assert.equal(name, undefined, 'nothing of the server is named')
+  })
+
   test('with a hostile name keeps it as a label alone', async () => {
     const said = await send(file('file', '../../../etc/<script>.json', `${items}  `) + end)
     const { body } = await house.ask('GET', `/api/uploads/${said.body.id}`)

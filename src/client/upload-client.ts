@@ -49,6 +49,11 @@ export class UploadClient {
     return this.#transport.get<T>(`/api/uploads/${checkId(id, 'id')}`)
   }
 
+  /** One item as it stands in its file: its place, and its first bytes as text. */
+  async content<T>(id: number): Promise<T> {
+    return this.#transport.get<T>(`/api/uploads/items/${checkId(id, 'id')}/content`)
+  }
+
   async errors<T>(id: number, { after, limit }: Page = {}): Promise<T> {
     return this.#transport.get<T>(`/api/uploads/${checkId(id, 'id')}/errors`, { after, limit })
   }

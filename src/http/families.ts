@@ -56,9 +56,21 @@ export interface UploadFamily {
   receive(source: AsyncIterable<Uint8Array>, about: UploadAbout): Promise<Accepted>
   view(id: number, options: { readonly isOperator: boolean }): Promise<FamilyView>
   errors(id: number, page: FamilyPage): Promise<{ readonly errors: readonly unknown[]; readonly next: number | null }>
+  /** The bytes of one item as they stand in its file, up to a bound. */
+  content(id: number): Promise<UploadContent>
   search(query: UploadSearch): Promise<{ readonly found: readonly UploadFound[]; readonly next: string | null }>
   ancestors(hnId: number, options: UploadHierarchyOptions): Promise<UploadHierarchy>
   descendants(hnId: number, options: UploadHierarchyOptions): Promise<UploadHierarchy>
+}
+
+export interface UploadContent {
+  readonly id: number
+  readonly fileName: string
+  readonly itemIndex: number
+  readonly offset: number
+  readonly length: number
+  readonly text: string
+  readonly truncated: boolean
 }
 
 export const uploadItemTypes = ['job', 'story', 'comment', 'poll', 'pollopt'] as const

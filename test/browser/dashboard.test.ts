@@ -85,7 +85,26 @@ describe('the dashboard in a real browser', { skip, timeout: 300_000 }, () => {
     await page.locator('tbody a').first().click()
     await visit.entityId()
     await page.locator('.timeline').waitFor()
+    // The error stands first, with the text that it speaks of.
+    const failure = page.locator('.failure')
+    await failure.getByRole('heading', { name: 'Failed: unknown type' }).waitFor()
+    await failure.locator('.input', { hasText: '"type":"mystery"' }).waitFor()
+    assert.match(await failure.locator('figcaption').innerText(), /^Item \d+ of stories.json, bytes [\d,]+ to [\d,]+$/)
     await visit.screenshot('entity')
+  })
+
+  test('a report is figures that lead to exactly what they count; its JSON is one click away', async () => {
+    const { page } = visit
+    await visit.goto(`/entities/${batch}`)
+    const report = page.locator('.report')
+    await report.locator('.numbers > div', { hasText: 'Failed' }).getByRole('link', { name: '100' }).waitFor()
+    assert.equal(await report.locator('pre').isVisible(), false)
+    await report.getByText('As JSON').click()
+    await report.locator('pre', { hasText: '"failed": 100' }).waitFor()
+    await report.locator('.numbers > div', { hasText: 'Completed' }).getByRole('link', { name: '200' }).click()
+    await page.waitForURL(new RegExp(`parent=${batch}&state=completed`))
+    await page.locator('tbody tr').first().waitFor()
+    assert.deepEqual([...new Set(await page.locator('tbody .badge').allTextContents())], ['completed'])
   })
 
   test('what failed is retried, with a reason that stays in the history', async () => {

@@ -223,7 +223,7 @@ describe('errors of a batch', () => {
     assert.deepEqual(
       rest.map(({ reason, count, samples }) => [reason, count, samples.length]),
       [
-        ['null', 1, 1],
+        ['null element', 1, 1],
         ['missing id', 1, 1],
       ],
     )

@@ -82,7 +82,8 @@ function parseText(text: string, options: ParseOptions | undefined): ParsedItem 
   } catch (error) {
     return brokenText(text, error)
   }
-  if (value === null) return faulty('null', 'The element is null: the API gives null for items that it does not show.')
+  if (value === null)
+    return faulty('null element', 'The element is null: the API gives null for items that it does not show.')
   if (typeof value !== 'object' || Array.isArray(value)) {
     return faulty('not an object', `An item must be a JSON object; found ${describe(value)}.`)
   }

@@ -51,7 +51,7 @@ describe('retry_failed_items', () => {
     const view = await retried(stage, kit, id)
     assert.equal(view.state, 'partially_completed')
     assert.deepEqual(countsOf(view), { total: 5, completed: 3, failed: 2, skipped: 0 })
-    assert.deepEqual(view.reasons, { 'unknown type': 1, null: 1 })
+    assert.deepEqual(view.reasons, { 'unknown type': 1, 'null element': 1 })
     const { at: _at, ...itemRetry } = view.itemRetry!
     assert.deepEqual(itemRetry, {
       retried: 2,
@@ -216,7 +216,7 @@ test('an upload survives a crash at every point of its life, and a process that 
       const view = await stage.upload.batch(control, entities[0]!.id)
       assert.equal(view.state, 'partially_completed')
       assert.deepEqual(countsOf(view), { total: 7, completed: 4, failed: 2, skipped: 1 })
-      assert.deepEqual(view.reasons, { 'unknown type': 1, null: 1 })
+      assert.deepEqual(view.reasons, { 'unknown type': 1, 'null element': 1 })
       assert.equal(view.resultSummary?.unresolvedLinks, 0)
       const items = await control.list({ parent: view.id, limit: 100 })
       assert.deepEqual(

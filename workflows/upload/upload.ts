@@ -13,6 +13,7 @@ import type { FoundPage, Hierarchy, HierarchyOptions } from './desk/found.ts'
 import { ThreadDesk } from './desk/thread-desk.ts'
 import { earlierVersion } from './earlier-version.ts'
 import { FileStore, type StoredFile } from './files/file-store.ts'
+import { type ItemContent, itemContent } from './item-content.ts'
 import { itemCriteria } from './item-criteria.ts'
 import { uploadItem } from './item-machine.ts'
 import { itemAssigns, itemProcessors } from './item-processors.ts'
@@ -56,6 +57,8 @@ export interface Upload {
   receive(control: Control, source: AsyncIterable<Uint8Array>, about: Reception): Promise<Received>
   batch(control: Control, id: number, options?: { readonly isOperator?: boolean }): Promise<UploadBatchView>
   errors(control: Control, id: number, page?: PageOptions): Promise<ErrorPage>
+  /** The bytes of one item as they stand in its file, the first few thousand of them. */
+  content(control: Control, id: number): Promise<ItemContent>
   search(query: SearchQuery): Promise<FoundPage>
   ancestors(hnId: number, options?: HierarchyOptions): Promise<Hierarchy>
   descendants(hnId: number, options?: HierarchyOptions): Promise<Hierarchy>
@@ -119,6 +122,7 @@ export async function openUpload(options: UploadOptions): Promise<Upload> {
     },
     batch: (control, id, { isOperator = false } = {}) => batchView(control, id, isOperator),
     errors: (control, id, page) => batchErrors(control, id, page),
+    content: (control, id) => itemContent(control, (sha256) => files.pathOf(sha256), id),
     search: (query) => desk.ask('search', query),
     ancestors: (hnId, options = {}) => desk.ask('hierarchy', { direction: 'ancestors', hnId, ...options }),
     descendants: (hnId, options = {}) => desk.ask('hierarchy', { direction: 'descendants', hnId, ...options }),

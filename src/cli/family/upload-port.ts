@@ -10,6 +10,7 @@ export function uploadPort(upload: Upload, control: Control): UploadFamily {
       upload.receive(control, source, collection === null ? about : { ...about, collection }),
     view: (id, options) => upload.batch(control, id, options),
     errors: (id, page) => upload.errors(control, id, page),
+    content: (id) => upload.content(control, id),
     search: (query) => upload.search(query),
     ancestors: (hnId, options) => upload.ancestors(hnId, options),
     descendants: (hnId, options) => upload.descendants(hnId, options),

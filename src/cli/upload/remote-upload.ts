@@ -10,6 +10,7 @@ export function remoteUpload({ uploads }: Client): Upload {
       uploads.send(counted(source, onProgress), about),
     batch: (_control, id) => uploads.batch(id),
     errors: (_control, id, page = {}) => uploads.errors(id, page),
+    content: (_control, id) => uploads.content(id),
     search: (query) => uploads.search({ ...query }),
     ancestors: (hnId, options = {}) => uploads.ancestors(hnId, { ...options }),
     descendants: (hnId, options = {}) => uploads.descendants(hnId, { ...options }),

@@ -53,6 +53,15 @@ export interface JobOffer {
   readonly steps: readonly string[]
 }
 
+export interface ItemContent {
+  readonly fileName: string
+  readonly itemIndex: number
+  readonly offset: number
+  readonly length: number
+  readonly text: string
+  readonly truncated: boolean
+}
+
 /** What an act on many would do, and the token that makes it do it. */
 export interface DryRun {
   readonly matching: number
@@ -156,6 +165,10 @@ export class Api {
   }
   explain(id: number): Promise<Explanation> {
     return this.get(`/api/entities/${id}/explain`)
+  }
+  /** The text that an item of an upload was made of. */
+  itemContent(id: number): Promise<ItemContent> {
+    return this.get(`/api/uploads/items/${id}/content`)
   }
   report(id: number): Promise<{ readonly result: unknown }> {
     return this.get(`/api/entities/${id}/report`)

@@ -87,6 +87,12 @@ export function wordsOf(name: string): string {
   return words === '' ? name : words[0]!.toUpperCase() + words.slice(1)
 }
 
+/** A name from code as a label: `itemsPerSecond` and `refused_by` become Items per second, Refused by. */
+export function labelText(name: string): string {
+  const spaced = name.replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+  return wordsOf(spaced === name ? name : spaced.toLowerCase())
+}
+
 /** Only addresses that a click may safely open; all else is text. */
 export function safeHref(text: string): string | null {
   if (/^\/(?!\/)/.test(text)) return text

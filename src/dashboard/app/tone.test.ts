@@ -65,7 +65,7 @@ test('each action is offered once, with all its edges', () => {
   const actions = actionsOf(shape(uploadBatch))
   assert.deepEqual(
     actions.map(({ action }) => action),
-    ['mark_failed', 'retry_batch', 'retry_failed_items'],
+    ['mark_failed', 'retry_batch', 'retry_failed_items', 'notify'],
   )
   assert.equal(actions[0]?.edges.length, 5)
 })

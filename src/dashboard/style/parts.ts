@@ -90,6 +90,23 @@ dl.facts dd { overflow-wrap: anywhere; }
 .limited { max-height: 560px; overflow-y: auto; }
 .rows.limited { max-height: 340px; }
 
+.failure { display: grid; gap: 10px; padding: 16px 20px; border-radius: var(--radius); background: var(--surface); border: 1px solid var(--bad-bar); border-left: 4px solid var(--bad-bar); }
+.failure h2 { color: var(--bad); overflow-wrap: anywhere; }
+.failure pre { white-space: pre-wrap; overflow-wrap: anywhere; line-height: 1.55; }
+.failure .message { font-family: inherit; font-size: 0.95rem; }
+.failure figure { display: grid; gap: 6px; }
+.failure figcaption { font-size: 0.87rem; color: var(--soft); }
+.failure .input { max-height: 260px; overflow: auto; padding: 11px 14px; border-radius: 9px; background: var(--sunken); font-size: 0.84rem; }
+.report section { display: grid; gap: 8px; }
+.report .words { overflow-wrap: anywhere; font-size: 0.95rem; padding-top: 3px; }
+.report table.narrow { width: auto; min-width: min(360px, 100%); }
+.report tbody th { color: var(--ink); font-weight: 460; font-size: 0.91rem; white-space: normal; overflow-wrap: anywhere; padding: 7px 12px 7px 0; }
+.report td:first-child, .report th:first-child { padding-left: 0; }
+.report td.break { min-width: 140px; }
+.report details > summary { cursor: pointer; color: var(--accent); font-size: 0.9rem; padding: 2px 0; }
+.report details[open] > summary { margin-bottom: 8px; }
+ul.plain { list-style: disc; padding-left: 20px; }
+.card .more { padding: 8px 20px 12px; }
 .json { position: relative; }
 .json pre { max-height: 460px; overflow: auto; padding: 14px 16px; border-radius: 9px; background: var(--sunken); white-space: pre-wrap; overflow-wrap: anywhere; line-height: 1.6; font-size: 0.82rem; tab-size: 2; }
 .json .key { color: var(--accent); } .json .string { color: var(--good); } .json .number { color: var(--warn); } .json .word { color: var(--waiting); }

@@ -5,6 +5,7 @@ import { familyAnswer, submittedAnswer } from '../answer-schemas.ts'
 import { flagText, given, idParams, idText, nameText, pageQuery, repeated, wholeNumber } from '../asked-schemas.ts'
 import type { Context } from '../context.ts'
 import {
+  type UploadContent,
   type UploadFamily,
   type UploadHierarchy,
   uploadItemTypes,
@@ -31,6 +32,16 @@ function digestText(length: number) {
     .regex(new RegExp(`^[0-9a-fA-F]{${length}}$`), `must be ${length} hexadecimal digits`)
     .optional()
 }
+
+const contentAnswer: z.ZodType<UploadContent> = z.object({
+  id: z.int(),
+  fileName: z.string(),
+  itemIndex: z.int(),
+  offset: z.int(),
+  length: z.int(),
+  text: z.string(),
+  truncated: z.boolean(),
+})
 
 /** Uploads and what was found in them. */
 export function uploadRoutes(context: Context): readonly Route[] {
@@ -94,6 +105,14 @@ export function uploadRoutes(context: Context): readonly Route[] {
       handle: async ({ caller, params, query }) => {
         await collections.refuseForeign(caller, params.id)
         return upload.errors(params.id, { limit: limits.pageDefault, ...given(query) })
+      },
+    }),
+    route({
+      ...{ ...look, path: '/api/uploads/items/:id/content', params: idParams, query: noQuery, answer: contentAnswer },
+      summary: 'One item as it stands in its file: its place, and its first bytes as text.',
+      handle: async ({ caller, params }) => {
+        await collections.refuseForeign(caller, params.id)
+        return upload.content(params.id)
       },
     }),
     ...searchRoutes(context, upload),

@@ -76,7 +76,7 @@ describe('a walk', () => {
     assert.deepEqual(
       rest.faults.map(({ index, offset, hnId, reason }) => [index, offset, hnId, reason]),
       [
-        [1, 27, null, 'null'],
+        [1, 27, null, 'null element'],
         [2, 33, 8, 'unknown type'],
         [3, 58, null, 'broken JSON'],
       ],

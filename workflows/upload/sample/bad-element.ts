@@ -15,7 +15,7 @@ const withText = (field: string, text: string) => (item: RawItem) =>
   `${JSON.stringify(item).slice(0, -1)},${JSON.stringify(field)}:${text}}`
 
 export const badElements: readonly BadElement[] = [
-  { reason: 'null', write: () => 'null' },
+  { reason: 'null element', write: () => 'null' },
   { reason: 'missing id', write: withField('id', undefined) },
   { reason: 'missing type', write: withField('type', undefined) },
   { reason: 'unknown type', write: withField('type', 'song') },

@@ -4,15 +4,15 @@ import { countText, durationText, percentText, rateText, wordsOf } from '../form
 import { useLoaded } from '../loading.ts'
 import { Card } from '../parts/card.ts'
 import { EntityTable } from '../parts/entity-table.ts'
-import { JsonView } from '../parts/json-view.ts'
 import { isAtRest, LaneBar, LaneLegend } from '../parts/lane-bar.ts'
+import { ReportCard } from '../parts/report-card.ts'
 import { useRoute, withQuery } from '../route.ts'
 import { machineNamed, Services } from '../services.ts'
 import { stateText } from '../tone.ts'
-import { html, useContext, useRef, type VNode } from '../view.ts'
+import { html, useContext, useRef, useState, type VNode } from '../view.ts'
 
 const shownMax = 10
-const reasonsMax = 20
+const reasonsMax = 12
 
 /** What a batch is made of: how far it is, what went wrong, and its children. */
 export function Children({ detail, progress }: { readonly detail: Detail; readonly progress: Progress }): VNode {
@@ -28,7 +28,6 @@ export function Children({ detail, progress }: { readonly detail: Detail; readon
     () => api.list({ parent: String(detail.id), limit: shownMax, ...(state ? { state } : {}) }),
     { isLive: false },
   )
-  const report = useLoaded(`report ${detail.id} ${detail.seq}`, () => api.report(detail.id), { isLive: false })
   const kept = useLastValue(list.value)
   return html`<div class="stack">
     <${Card} title="Progress" aside=${lane ? html`<a href=${`${machineHref(lane.machine, lane.version)}?parent=${detail.id}`}>Live map of its children</a>` : null}>
@@ -50,19 +49,8 @@ export function Children({ detail, progress }: { readonly detail: Detail; readon
         ${progress.lanes.length > 1 ? html`<${Lanes} id=${detail.id} progress=${progress} />` : null}
       </div>
     <//>
-    <div class="columns">
-      ${
-        reasons.length > 0
-          ? html`<${Card} title="Why children failed" flush><ul class="rows compact limited" tabindex="0" role="list" aria-label="Reasons">${reasons
-              .slice(0, reasonsMax)
-              .map(([reason, count]) => {
-                const href = listHref({ machine: lane?.machine, parent: detail.id, reason })
-                return html`<li key=${reason}><div class="text"><a class="what" href=${href}>${reason}</a></div><a class="figure" href=${href}>${countText(count)}</a></li>`
-              })}</ul><//>`
-          : null
-      }
-      ${report.value?.result === null || report.value?.result === undefined ? null : html`<${Card} title="Report"><${JsonView} value=${report.value.result} /><//>`}
-    </div>
+    ${reasons.length > 0 ? html`<${Reasons} id=${detail.id} reasons=${reasons} />` : null}
+    <${ReportCard} detail=${detail} progress=${progress} />
     <${Card} title="Children" aside=${html`<a href=${listHref({ machine: lane?.machine, parent: detail.id, state, newest: false })}>All, with filters</a>`} flush>
       <div class="body"><div class="chips">
         <a class="chip" aria-current=${state === null ? 'true' : undefined} href=${withQuery(route, { state: null })}>all</a>
@@ -76,6 +64,21 @@ export function Children({ detail, progress }: { readonly detail: Detail; readon
       ${kept ? (kept.entities.length > 0 ? html`<${EntityTable} entities=${kept.entities} label="Children" />` : html`<p class="empty">None.</p>`) : null}
     <//>
   </div>`
+}
+
+/** The most frequent first. Where there are many, the rest comes at a click, and the button says how many. */
+function Reasons({ id, reasons }: { readonly id: number; readonly reasons: readonly (readonly [string, number])[] }) {
+  const [isWhole, setWhole] = useState(false)
+  const shown = isWhole ? reasons : reasons.slice(0, reasonsMax)
+  const hidden = reasons.slice(shown.length)
+  const hiddenCount = hidden.reduce((all, [, count]) => all + count, 0)
+  return html`<${Card} title="Why children failed" aside=${`${countText(reasons.length)} ${reasons.length === 1 ? 'reason' : 'reasons'}`} flush>
+    <ul class="rows compact" role="list" aria-label="Reasons">${shown.map(([reason, count]) => {
+      const href = listHref({ parent: id, reason, newest: false })
+      return html`<li key=${reason}><div class="text"><a class="what" href=${href}>${reason}</a></div><a class="figure" href=${href}>${countText(count)}</a></li>`
+    })}</ul>
+    ${hidden.length === 0 ? null : html`<p class="more"><button type="button" class="button small" onClick=${() => setWhole(true)}>Show ${hidden.length} more reasons (${countText(hiddenCount)} children)</button></p>`}
+  <//>`
 }
 
 /** What is being loaded anew stays on the page until it is there. */

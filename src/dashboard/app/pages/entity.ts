@@ -7,9 +7,11 @@ import { useLoaded } from '../loading.ts'
 import { ActionBar } from '../parts/action-bar.ts'
 import { Card } from '../parts/card.ts'
 import { nameOf } from '../parts/entity-table.ts'
+import { FailureNote } from '../parts/failure-note.ts'
 import { JsonView } from '../parts/json-view.ts'
 import { MachineDrawing } from '../parts/machine-drawing.ts'
 import { ProblemNote } from '../parts/problem-note.ts'
+import { ReportCard } from '../parts/report-card.ts'
 import { StateBadge } from '../parts/state-badge.ts'
 import { Time } from '../parts/time.ts'
 import { Timeline } from '../parts/timeline.ts'
@@ -52,19 +54,21 @@ export function EntityPage({ id }: { readonly id: string }): VNode {
   const hasChildren = progress !== null && progress.total > 0
   return html`<div class="stack">
     <${Head} detail=${detail} onDone=${reload} />
-    ${explanation ? html`<${Why} explanation=${explanation} error=${detail.error} />` : null}
+    <${FailureNote} detail=${detail} />
+    ${explanation ? html`<${Why} explanation=${explanation} />` : null}
     ${detail.purged ? html`<div class="callout ended"><span></span><p>Removed by retention: only its report and its counts are left.</p></div>` : null}
     ${detail.machine === 'walk' ? html`<${WalkResult} data=${detail.data} progress=${detail.progress} />` : null}
     ${hasChildren ? html`<${Children} detail=${detail} progress=${progress} />` : null}
-    <${Path} detail=${detail} history=${history} />
+    ${hasChildren ? null : html`<${ReportCard} detail=${detail} progress=${progress} />`}
     <div class="columns">
-      <${Card} title="Timeline" aside=${`${history.length} ${history.length === 1 ? 'event' : 'events'}`}><${Timeline} machine=${detail.machine} version=${detail.version} events=${history} /><//>
+      <${Card} title="History" aside=${`${history.length} ${history.length === 1 ? 'event' : 'events'}`}><${Timeline} machine=${detail.machine} version=${detail.version} events=${history} /><//>
       <div class="stack">
         <${Card} title="Facts"><${Facts} detail=${detail} /><//>
         <${Card} title="Data"><${JsonView} value=${detail.data} /><//>
-        ${detail.progress === null || detail.progress === undefined ? null : html`<${Card} title="What its processor says"><${JsonView} value=${detail.progress} /><//>`}
+        ${detail.progress === null || detail.progress === undefined ? null : html`<${Card} title="Progress of its processor"><${JsonView} value=${detail.progress} /><//>`}
       </div>
     </div>
+    <${Path} detail=${detail} history=${history} />
   </div>`
 }
 
@@ -111,13 +115,13 @@ const toneByKind: Readonly<Record<Explanation['kind'], string>> = {
   store_trouble: 'bad',
 }
 
-function Why({ explanation, error }: { readonly explanation: Explanation; readonly error: string | null }): VNode {
+function Why({ explanation }: { readonly explanation: Explanation }): VNode {
   const tone = Object.hasOwn(toneByKind, explanation.kind) ? toneByKind[explanation.kind] : 'waiting'
   return html`<div class=${`callout ${tone}`} role="status"><span class="badge note">${explanation.kind.replaceAll('_', ' ')}</span>
-    <div><p>${explanation.sentence}</p>${error ? html`<p class="faint mono break">${error}</p>` : null}</div></div>`
+    <p>${explanation.sentence}</p></div>`
 }
 
-/** The way it has gone, on the drawing of its machine. */
+/** Its history on the drawing of its machine. */
 function Path({ detail, history }: { readonly detail: Detail; readonly history: readonly Event[] }): VNode | null {
   const { api, machines } = useContext(Services)
   const machine = machineNamed(machines, detail.machine, detail.version)
@@ -137,7 +141,7 @@ function Path({ detail, history }: { readonly detail: Detail; readonly history: 
   const states = new Set(
     [...history.flatMap(({ from, to }) => [from, to]), detail.state].filter((state) => state !== null),
   )
-  return html`<${Card} title="The way it has gone"><${MachineDrawing} map=${map} machine=${machine} visited=${{ hops, states, current: detail.state }} /><//>`
+  return html`<${Card} title="Map" aside="The arrows that it took"><${MachineDrawing} map=${map} machine=${machine} visited=${{ hops, states, current: detail.state }} /><//>`
 }
 
 function Facts({ detail }: { readonly detail: Detail }): VNode {
