@@ -76,3 +76,16 @@ test('elsewhere a plain line comes at each new phase and every five seconds', ()
   )
   assert.ok(!terminal.said.join('').includes('\x1b'))
 })
+
+test('a store that cannot be written is told once in a line of its own, and so is its end', () => {
+  const terminal = screen(true)
+  let now = 0
+  const bar = new ProgressBar(terminal, () => now)
+  const sentence = 'The disk that holds sluice.db is full. Free some space.'
+  for (; now < 1_000; now += 50) bar.show(items(400, { trouble: { sentence } }))
+  bar.show(items(500))
+  const said = terminal.said.join('')
+  assert.equal(said.split(`${sentence}\n`).length, 2, said)
+  assert.match(said, /processing: 40 %, 400 of 1,000, waits for the store/)
+  assert.match(said, /can be written again; it goes on\.\n/)
+})

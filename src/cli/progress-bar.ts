@@ -2,6 +2,7 @@ import { countOf, percentOf, waitOf } from './figures.ts'
 import { Pace } from './pace.ts'
 import { sizeOf } from './size.ts'
 import type { Terminal } from './terminal.ts'
+import { plain } from './text.ts'
 
 /** How far one phase has come. */
 export interface Step {
@@ -13,6 +14,8 @@ export interface Step {
   /** Where the source of the figures knows better than we do. */
   readonly ratePerSecond?: number | null
   readonly etaMs?: number | null
+  /** Why nothing can be written now. */
+  readonly trouble?: { readonly sentence: string } | null
 }
 
 /** Often enough to look alive, rarely enough to cost nothing. */
@@ -26,6 +29,7 @@ export class ProgressBar {
   readonly #terminal: Terminal
   readonly #now: () => number
   readonly #pace = new Pace()
+  readonly #trouble: TroubleLine
   #phase = ''
   #shownAt = Number.NEGATIVE_INFINITY
   #isPainted = false
@@ -33,12 +37,14 @@ export class ProgressBar {
   constructor(terminal: Terminal, now: () => number) {
     this.#terminal = terminal
     this.#now = now
+    this.#trouble = new TroubleLine(terminal)
   }
 
   show(step: Step): void {
     const now = this.#now()
+    this.#trouble.show(step.trouble ?? null, () => this.clear())
     const isNew = step.phase !== this.#phase
-    if (isNew) this.#pace.reset()
+    if (isNew || step.trouble) this.#pace.reset()
     this.#phase = step.phase
     this.#pace.add(step.done, now)
     if (!isNew && now - this.#shownAt < (this.#terminal.isTty ? paintMs : lineMs)) return
@@ -64,6 +70,25 @@ export class ProgressBar {
   }
 }
 
+/** Says in a line of its own that the store cannot be written, and when it can again: the progress line has no room for a sentence. */
+export class TroubleLine {
+  readonly #terminal: Terminal
+  #said: string | null = null
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal
+  }
+
+  /** `makeRoom` clears what is painted over. */
+  show(trouble: { readonly sentence: string } | null, makeRoom: () => void): void {
+    const sentence = trouble?.sentence ?? null
+    if (sentence === this.#said) return
+    makeRoom()
+    this.#terminal.err(`${sentence === null ? 'The store can be written again; it goes on.' : plain(sentence, 500)}\n`)
+    this.#said = sentence
+  }
+}
+
 /** The bar with its figures, within the columns that there are; the bar gives way first. */
 export function progressLine(step: Step, columns: number): string {
   const figures = figuresOf(step)
@@ -74,7 +99,7 @@ export function progressLine(step: Step, columns: number): string {
   return `${'█'.repeat(full)}${'░'.repeat(width - full)} ${figures}`
 }
 
-export function figuresOf({ phase, done, total, unit, ratePerSecond, etaMs }: Step): string {
+export function figuresOf({ phase, done, total, unit, ratePerSecond, etaMs, trouble }: Step): string {
   const amount = unit === 'bytes' ? sizeOf : countOf
   const parts = [
     ...(total === null
@@ -84,6 +109,7 @@ export function figuresOf({ phase, done, total, unit, ratePerSecond, etaMs }: St
       : [`${percentOf(done, total)}, ${amount(done)} of ${amount(total)}`]),
     ...(ratePerSecond ? [`${amount(ratePerSecond)}/s`] : []),
     ...(etaMs === null || etaMs === undefined ? [] : [`${waitOf(etaMs)} to go`]),
+    ...(trouble ? ['waits for the store'] : []),
   ]
   return parts.length === 0 ? phase : `${phase}: ${parts.join(', ')}`
 }

@@ -1,4 +1,4 @@
-import { type Control, type Detail, type Explanation, SluiceError } from 'sluice'
+import { type Control, type Detail, type Explanation, type Progress, SluiceError } from 'sluice'
 import type { ChunkData } from './chunk-data.ts'
 import { chunkedChunk } from './chunk-machine.ts'
 import type { Attachment, JobData } from './job-data.ts'
@@ -22,6 +22,8 @@ export interface JobView {
   readonly currentStep: string | null
   readonly percent: number
   readonly etaMs: number | null
+  /** Why nothing can be written now, and since when. */
+  readonly trouble: Progress['trouble']
   readonly chunks: { readonly total: number; readonly settled: number; readonly failed: number }
   readonly records: number
   readonly recordsPerSecond: number | null
@@ -74,6 +76,7 @@ export async function jobView(control: Control, id: number, now: number): Promis
     currentStep,
     percent: percentOf(steps, detail.state === 'completed'),
     etaMs: detail.settled ? 0 : etaOf(steps),
+    trouble: progress.trouble,
     chunks: { total: sum('total'), settled: sum('settled'), failed: sum('failed') },
     records,
     recordsPerSecond: records === 0 || elapsedMs <= 0 ? null : (records * 1_000) / elapsedMs,

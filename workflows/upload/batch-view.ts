@@ -1,4 +1,4 @@
-import { type Control, type Detail, type Entity, SluiceError } from 'sluice'
+import { type Control, type Detail, type Entity, type Progress, SluiceError } from 'sluice'
 import type { BatchData, BatchFailure, ErrorSummary, ResultSummary } from './batch-data.ts'
 import { uploadBatch } from './batch-machine.ts'
 import { itemCounts, unknownReason } from './item-counts.ts'
@@ -27,6 +27,8 @@ export interface UploadBatchView {
   readonly percent: number
   readonly ratePerSecond: number | null
   readonly etaMs: number | null
+  /** Why nothing can be written now, and since when. */
+  readonly trouble: Progress['trouble']
   readonly reasons: Readonly<Record<string, number>>
   readonly resultSummary: ResultSummary | null
   readonly errorSummary: ErrorSummary | null
@@ -85,6 +87,7 @@ export async function batchView(control: Control, id: number, isOperator = false
     percent: counts.total === 0 ? 0 : ((counts.total - counts.pending) / counts.total) * 100,
     ratePerSecond: progress.ratePerSecond,
     etaMs: isSettled ? null : progress.etaMs,
+    trouble: progress.trouble,
     reasons: counts.reasons,
     resultSummary: data.resultSummary ?? null,
     errorSummary: data.errorSummary ?? null,

@@ -110,7 +110,7 @@ async function paint(
   }
 }
 
-function stepOf({ state, total, settled, ratePerSecond, etaMs }: Progress): Step {
+function stepOf({ state, total, settled, ratePerSecond, etaMs, trouble }: Progress): Step {
   return {
     phase: stateText(state),
     done: settled,
@@ -118,6 +118,7 @@ function stepOf({ state, total, settled, ratePerSecond, etaMs }: Progress): Step
     unit: 'items',
     ratePerSecond,
     etaMs,
+    trouble,
   }
 }
 

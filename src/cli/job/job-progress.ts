@@ -1,5 +1,6 @@
 import type { JobView } from 'sluice/chunked'
 import type { Host } from '../host.ts'
+import { TroubleLine } from '../progress-bar.ts'
 import { ProgressBlock } from '../progress-block.ts'
 import type { Terminal } from '../terminal.ts'
 import { plain } from '../text.ts'
@@ -16,16 +17,19 @@ export class JobProgress {
   readonly #block: ProgressBlock
   readonly #paces = new StepPaces()
   readonly #told = new Map<string, { readonly phase: string; readonly at: number }>()
+  readonly #trouble: TroubleLine
   #toldState = ''
 
   constructor({ terminal, clock }: Pick<Host, 'terminal' | 'clock'>) {
     this.#terminal = terminal
     this.#now = () => clock.now()
     this.#block = new ProgressBlock(terminal, this.#now)
+    this.#trouble = new TroubleLine(terminal)
   }
 
   /** `waitsFor`: what keeps a job that has ended. */
   show(view: JobView, waitsFor: string | null): void {
+    this.#trouble.show(view.trouble, () => this.clear())
     const now = this.#now()
     const figures = this.#paces.figuresOf(view, now)
     if (this.#terminal.isTty) this.#block.show((columns) => blockOf(view, figures, waitsFor, columns))

@@ -19,6 +19,7 @@ const view: JobView = {
   endTime: 12_000,
   currentStep: null,
   percent: 100,
+  trouble: null,
   etaMs: 0,
   chunks: { total: 11, settled: 11, failed: 0 },
   records: 1_000,

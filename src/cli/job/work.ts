@@ -1,3 +1,4 @@
+import type { JobView } from 'sluice/chunked'
 import { isSluiceError } from '../../errors.ts'
 import { sentenceOf } from '../failure.ts'
 import type { Host } from '../host.ts'
@@ -72,7 +73,7 @@ async function worked(
     progress?.clear()
     const samples = await failureSamples(opened, view)
     const result = resultOf(view, { existing, workedMs, recordsBefore, samples, peakRssMiB: host.peakRssMiB() })
-    if (!isEnded) return interrupted(result, options, host)
+    if (!isEnded) return interrupted(result, options, host, view.trouble)
     if (options.json) print(result, host)
     else if (!options.quiet) host.terminal.out(reportOf(view, result, options, isDone))
     return exitOfState(view.state)
@@ -92,11 +93,16 @@ export function refused(error: unknown, { json }: WorkOptions, host: Host): numb
 }
 
 /** A job that was started stays; it goes on where it was when somebody works on it. */
-function interrupted(result: Result | null, options: WorkOptions, host: Host): number {
+function interrupted(
+  result: Result | null,
+  options: WorkOptions,
+  host: Host,
+  trouble: JobView['trouble'] = null,
+): number {
   const sentence =
     result === null
       ? `Interrupted. Nothing was begun; begin with: ${commandLine(['sluice', ...host.words])}`
-      : `Interrupted. Job ${result.jobId} is ${stateText(result.state)}; it goes on with: ${workCommand(options, 'resume', String(result.jobId))}`
+      : `Interrupted. ${trouble ? `${trouble.sentence} ` : ''}Job ${result.jobId} is ${stateText(result.state)}; it goes on with: ${workCommand(options, 'resume', String(result.jobId))}`
   host.terminal.err(`${sentence}\n`)
   if (options.json) print({ ...(result ?? refusalResult('', host.peakRssMiB())), error: sentence }, host)
   return interruptedExit

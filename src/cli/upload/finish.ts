@@ -45,20 +45,20 @@ export async function finishNotification(
 
 /** The states of a batch as phases that a person waits through. What its processors say of themselves is finer than the counts. */
 export function stepOf(view: UploadBatchView): Step {
-  const { itemsProcessed, itemsErrored, itemsSkipped, itemsPending } = view
+  const { itemsProcessed, itemsErrored, itemsSkipped, itemsPending, trouble } = view
   const settled = itemsProcessed + itemsErrored + itemsSkipped
   const total = view.totalItemsInFile || null
   const said = (view.work ?? {}) as { validated?: number; extracted?: number; of?: number }
   switch (view.state) {
     case 'initial_state':
     case 'uploaded':
-      return { phase: 'validating', done: said.validated ?? 0, total: said.of ?? null, unit: 'bytes' }
+      return { phase: 'validating', done: said.validated ?? 0, total: said.of ?? null, unit: 'bytes', trouble }
     case 'validated':
     case 'extracting':
-      return { phase: 'extracting', done: said.extracted ?? settled + itemsPending, total, unit: 'items' }
+      return { phase: 'extracting', done: said.extracted ?? settled + itemsPending, total, unit: 'items', trouble }
     default: {
       const { ratePerSecond, etaMs } = view
-      return { phase: 'processing', done: settled, total, unit: 'items', ratePerSecond, etaMs }
+      return { phase: 'processing', done: settled, total, unit: 'items', ratePerSecond, etaMs, trouble }
     }
   }
 }

@@ -25,6 +25,7 @@ const view: UploadBatchView = {
   itemsPending: 0,
   percent: 100,
   ratePerSecond: null,
+  trouble: null,
   etaMs: null,
   reasons: {},
   resultSummary: null,
@@ -154,18 +155,26 @@ test('commands name the place only where it is not the default', () => {
 
 test('the states of a batch are phases to wait through', () => {
   const at = (changes: Partial<UploadBatchView>) => stepOf({ ...view, ...changes })
-  assert.deepEqual(at({ state: 'initial_state' }), { phase: 'validating', done: 0, total: null, unit: 'bytes' })
+  assert.deepEqual(at({ state: 'initial_state' }), {
+    phase: 'validating',
+    done: 0,
+    total: null,
+    unit: 'bytes',
+    trouble: null,
+  })
   assert.deepEqual(at({ state: 'uploaded', work: { validated: 5, of: 10 } }), {
     phase: 'validating',
     done: 5,
     total: 10,
     unit: 'bytes',
+    trouble: null,
   })
   assert.deepEqual(at({ state: 'extracting', work: { extracted: 7, of: 10 } }), {
     phase: 'extracting',
     done: 7,
     total: 1_000_000,
     unit: 'items',
+    trouble: null,
   })
   const { phase, done, etaMs } = at({
     state: 'processing',

@@ -1,3 +1,4 @@
+import type { UploadBatchView } from 'sluice/upload'
 import { sentenceOf } from '../failure.ts'
 import type { Host } from '../host.ts'
 import { Interrupt, interruptedExit } from '../interrupt.ts'
@@ -65,7 +66,7 @@ async function worked(
     const view = await upload.batch(control, id)
     bar?.clear()
     const result = resultOf(view, { existing, workedMs, peakRssMiB: host.peakRssMiB() })
-    if (!isSettled) return interrupted(result, options, host)
+    if (!isSettled) return interrupted(result, options, host, view.trouble)
     if (options.json) print(result, host)
     else if (!options.quiet) host.terminal.out(reportOf(view, result, options))
     return exitOfState(view.state)
@@ -75,11 +76,16 @@ async function worked(
 }
 
 /** What was received goes on where it was; what was not is to be sent again. Either way it is the same command. */
-function interrupted(result: Result | null, options: WorkOptions, host: Host): number {
+function interrupted(
+  result: Result | null,
+  options: WorkOptions,
+  host: Host,
+  trouble: UploadBatchView['trouble'] = null,
+): number {
   const what = result ? `Batch ${result.batchId} is ${result.state}` : 'Nothing was begun'
   // With --force the same command would begin another batch of the same file.
   const words = host.words.filter((word) => result === null || word !== '--force')
-  const sentence = `Interrupted. ${what}; it goes on with: ${commandLine(['sluice', ...words])}`
+  const sentence = `Interrupted. ${trouble ? `${trouble.sentence} ` : ''}${what}; it goes on with: ${commandLine(['sluice', ...words])}`
   host.terminal.err(`${sentence}\n`)
   if (options.json) print({ ...(result ?? refusalResult('', host.peakRssMiB())), error: sentence }, host)
   return interruptedExit
