@@ -5,14 +5,21 @@ export type EntityId = number
 
 /**
  * What an entity waits for next. Every move says it.
- * - `run`: to be claimed, from the time `at`. `pool` names what it waits to have room.
+ * - `run`: to be claimed, from the time `at`. `pool` names what it waits to have room. `timedOut`: the store ended its last lease because
+ *   the run outran its timeout; whoever claims it next records that as an error before anything runs.
  * - `children`: to be judged when a lane's wake number is ahead of what its parent has seen, and once at the time `at`.
  * - `time`: for the engine to take its `time` edge.
  * - `purge`: for retention.
  * - `nothing`: a person, or nobody (it is final).
  */
 export type Wait =
-  | { readonly for: 'run'; readonly at: number; readonly gated?: boolean; readonly pool?: string }
+  | {
+      readonly for: 'run'
+      readonly at: number
+      readonly gated?: boolean
+      readonly pool?: string
+      readonly timedOut?: boolean
+    }
   | { readonly for: 'children'; readonly at: number | null }
   | { readonly for: 'time'; readonly at: number }
   | { readonly for: 'purge'; readonly at: number }

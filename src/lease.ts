@@ -18,3 +18,6 @@ export interface Worker {
 }
 
 export type WorkerIdentity = Pick<Worker, 'name' | 'host' | 'pid' | 'program' | 'roles' | 'machines'>
+
+/** The error of a run whose lease the renewing thread ended: it knows deadlines, not processors. Whoever records it says more. */
+export const outranTimeout = 'The run took longer than its timeout.'

@@ -285,7 +285,7 @@ export type Release =
   | { readonly kind: 'give_back'; readonly worker: number; readonly leases: readonly LeaseProof[] }
   /** After a claim whose answer was lost: everything but what the worker knows of is given back. */
   | { readonly kind: 'all_but'; readonly worker: number; readonly keep: readonly EntityId[] }
-  /** Outran its processor's timeout: the attempt counts. */
+  /** Outran its processor's timeout: the attempt counts, and the wait says `timedOut` until a move gives it another one. */
   | { readonly kind: 'timed_out'; readonly leases: readonly LeaseProof[]; readonly error: string }
   /** Orderly end of a worker: all given back, the worker is gone. */
   | { readonly kind: 'retire'; readonly worker: number }

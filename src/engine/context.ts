@@ -176,6 +176,13 @@ export class ProcessorContext implements Context {
   }
 
   async #write(checkpoint: { cursor: string | null; spawned: number } | undefined): Promise<void> {
+    if (this.#running.dropped) throw leaseLost(this.#running)
+    const written = this.#writeOut(checkpoint)
+    this.#running.writing = written.catch(() => {})
+    await written
+  }
+
+  async #writeOut(checkpoint: { cursor: string | null; spawned: number } | undefined): Promise<void> {
     await this.#settle()
     const out = this.#out()
     const children = out.buffer

@@ -15,7 +15,7 @@ import { childrenOf } from './births.ts'
 import { nothingSpawned, ProcessorContext } from './context.ts'
 import { decideSafely } from './deciding.ts'
 import { afterMove, asideOf, followUp, moveOf, withClaimHops } from './moves.ts'
-import { occurrenceOf, runEdge, spent } from './outcomes.ts'
+import { occurrenceOf, runEdge, spent, timeoutOf } from './outcomes.ts'
 import type { Run } from './registry.ts'
 import { runServices } from './run-services.ts'
 import type { Running } from './running.ts'
@@ -53,7 +53,26 @@ export class Executor {
   }
 
   begin(running: Running): Work {
-    return { running, path: null, edge: null, attempts: running.entity.attempts, context: null }
+    const { attempts, wait } = running.entity
+    // The attempt that timed out is recorded first. This claim only does that, and is no attempt of its own.
+    const timedOut = wait.for === 'run' && wait.timedOut === true
+    return { running, path: null, edge: null, attempts: timedOut ? attempts - 1 : attempts, context: null, timedOut }
+  }
+
+  /**
+   * Ends a run that outran its timeout as a throw would have ended it, while its processor is still at work. The hops that it took in memory
+   * are dropped.
+   */
+  async timeOut(running: Running, error: string): Promise<void> {
+    await running.writing
+    const work = this.begin(running)
+    const path = this.pathOf(work)
+    const { attempts } = running.isFurther ? { attempts: 1 } : work
+    const occurrence: Occurrence = { cause: 'retry', error, processor: running.run.processor }
+    const decision = decideSafely(path, attempts, occurrence) ?? path.paused()
+    const move = this.tryMove(work, decision, { keep: false, context: null, holds: null })
+    if (typeof move === 'string') await this.fail(work, move)
+    else await this.after(work, decision, null, move, await this.#services.completer.commit(move), null)
   }
 
   /** Made when first needed: parsed data and facts belong to a run, not to a lease that was just kept. */
@@ -75,11 +94,12 @@ export class Executor {
     const decision = decideSafely(path, running.isFurther ? 1 : work.attempts, occurrence)
     if (path.isAccepted) work.context?.keep()
     else work.context?.drop()
-    if (decision) return decision
+    if (decision) return work.timedOut && decision.attempts === 'stay' ? { ...decision, attempts: 'back' } : decision
     // An inline edge: its processor runs next, and nothing is written in between. What a person gave along was for the edge before.
     if (path.facts.input !== null || path.facts.actor !== null) path.facts = this.facts(null)
     running.begin(path.facts.now, path.policy(path.runs?.processor).timeoutMs)
     work.attempts = 1
+    work.timedOut = false
     return 'goes on'
   }
 
@@ -113,11 +133,12 @@ export class Executor {
     return this.conclude(work, path, occurrenceOf(work.edge as Edge, outcome))
   }
 
-  /** All its attempts have been used up by accidents: it does not run again. */
+  /** It does not run: its last run timed out and nobody has recorded that yet, or accidents have used up all its attempts. */
   spentOn(work: Work, path: Path, edge: Edge): Occurrence | null {
     const { attemptsMax, timeoutMs } = path.policy(edge.processor)
     // The worker began it by what the machine says; its own time may be another.
     if (timeoutMs !== work.running.timeoutMs) work.running.limit(timeoutMs)
+    if (work.timedOut) return timeoutOf(path.entity, edge, timeoutMs)
     return work.attempts > attemptsMax ? spent(path.entity.error, attemptsMax) : null
   }
 
@@ -427,6 +448,8 @@ export interface Work {
   edge: Edge | null
   attempts: number
   context: ProcessorContext | null
+  /** The store ended the lease of the run before, which outran its timeout. */
+  timedOut: boolean
 }
 
 interface MoveParts {

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { isSluiceError } from '../errors.ts'
+import { outranTimeout } from '../lease.ts'
 import type { Heart, HeartRequest, Store } from '../store.ts'
 
 /** Renews the lease by the engine's own clock, for stores that bring no thread of their own. */
@@ -29,7 +30,7 @@ export function clockHeart(store: Store, clock: Clock, request: HeartRequest): H
     const late = [...deadlines].filter(([, { deadline }]) => deadline <= now).map(([id, { epoch }]) => ({ id, epoch }))
     if (late.length === 0) return
     for (const { id } of late) deadlines.delete(id)
-    await store.release({ kind: 'timed_out', leases: late, error: 'The processor outran its timeout.' })
+    await store.release({ kind: 'timed_out', leases: late, error: outranTimeout })
   }
 
   return {

@@ -1,6 +1,8 @@
 import type { Occurrence } from '../decide.ts'
+import type { Entity } from '../entity.ts'
 import { messageOf } from '../errors.ts'
 import type { Context, GroupProcessor, Implementation, Processor } from '../implementation.ts'
+import { outranTimeout } from '../lease.ts'
 import { type Outcome, plainDone } from '../outcome.ts'
 import { storableText } from '../storable-text.ts'
 import { type Edge, processorsOf } from '../transition.ts'
@@ -111,10 +113,21 @@ export function occurrenceOf(edge: Edge, outcome: Outcome): Occurrence {
   }
 }
 
+/** What a run that took too long is said to have done wrong. */
+export function timeoutText(processor: string, timeoutMs: number): string {
+  return `${processor} took longer than ${timeoutMs} ms.`
+}
+
+/** The timeout of the run before, whose lease the store ended: it left the error that it was told. */
+export function timeoutOf({ error }: Entity, { name, processor = name }: Edge, timeoutMs: number): Occurrence {
+  const said = error === null || error === outranTimeout ? timeoutText(processor, timeoutMs) : error
+  return { cause: 'retry', error: said, processor }
+}
+
 /** All attempts have ended in an error, a timeout or the death of their process. */
 export function spent(lastError: string | null, attemptsMax: number): Occurrence {
   const because = lastError
-    ? `the last one ended with: ${lastError}`
+    ? `the last one ended with: ${lastError.replace(/\.$/, '')}`
     : 'its process died or it outran its timeout each time'
   return {
     cause: 'fail',

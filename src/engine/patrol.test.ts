@@ -30,8 +30,8 @@ test('with more runs than one question may name, the ended one is found wherever
     id: () => 7,
     watch() {},
     drop: ({ entity }) => void dropped.push(entity.id),
+    timeOut() {},
     giveBack() {},
-    doubt() {},
   })
   for (let look = 0; look < 4; look += 1) await patrol.lookForEnded()
   assert.deepEqual(asked, [[1, 2], [3, 4], [5], [1, 2]])

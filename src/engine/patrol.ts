@@ -1,4 +1,5 @@
 import { messageOf, SluiceError } from '../errors.ts'
+import { timeoutText } from './outcomes.ts'
 import type { Running } from './running.ts'
 import type { RunningSet } from './running-set.ts'
 import type { Services } from './services.ts'
@@ -9,11 +10,15 @@ export interface PatrolledWorker {
   /** The renewing thread is to know the deadline of this run. */
   watch(running: Running): void
   drop(running: Running, reason: Error): void
+  /** The run took too long: this is its error, and its lease ends. */
+  timeOut(running: Running, error: string): void
   giveBack(all: readonly Running[]): void
-  doubt(): void
 }
 
 const everyMs = 50
+
+/** The renewing thread ends a lease only if this process has not done so: then its event loop is blocked. */
+export const backstopMs = 2 * everyMs
 
 /** While something runs: tells the renewing thread of long runs, drops what is late, and looks whether leases were ended. */
 export class Patrol {
@@ -48,11 +53,11 @@ export class Patrol {
     const now = store.time()
     for (const running of [...this.#running]) {
       if (running.dropped || now - running.startedAt < everyMs) continue
-      const isSoonLate = now >= running.deadline - 2 * everyMs
-      // Before the renewing thread takes it for late, too.
-      if (isSoonLate && (running.failingReads > 0 || completer.isRepeating)) running.putOff(now)
+      // No processor is at work: it waits for its place or for its commit, or the store does not answer.
+      const isHeldUp = !running.active || running.failingReads > 0 || completer.isRepeating
+      if (now >= running.deadline && isHeldUp) running.putOff(now)
       if (now >= running.deadline) this.#late(running)
-      else if (!running.watched) {
+      else if (!running.watched && running.active) {
         running.watched = true
         this.#worker.watch(running)
       }
@@ -62,11 +67,8 @@ export class Patrol {
   }
 
   #late(running: Running): void {
-    const { entity, run } = running
-    const error = `${run.processor ?? run.state} took longer than ${running.timeoutMs} ms.`
-    this.#worker.drop(running, new SluiceError('lease_lost', error))
-    const release = this.#services.store.release({ kind: 'timed_out', leases: [entity], error })
-    void release.catch(() => this.#worker.doubt())
+    const { run, timeoutMs } = running
+    this.#worker.timeOut(running, timeoutText(run.processor ?? run.state, timeoutMs))
   }
 
   /** As many as one question may name; where more are running, those come next that were not asked about. */

@@ -18,6 +18,10 @@ export class Running {
   watched = false
   /** The lease is over: whatever comes of the processor is dropped. */
   dropped = false
+  /** It outran its timeout, and that is being recorded: until then it stands among those that run. */
+  timingOut = false
+  /** The checkpoint that it makes: what a timeout counts depends on how that ends. Never rejects. */
+  writing: Promise<void> | null = null
   /** Its run has written checkpoints or progress, of which `entity` may not know yet: they end with the state. */
   wrote = false
   /** It has made a checkpoint that no attempt before had reached: what went wrong before that does not count. */
@@ -62,7 +66,7 @@ export class Running {
     this.limit(timeoutMs)
   }
 
-  /** The store does not answer this run: the time that it waits is not its own. */
+  /** It waits for something that is not its processor: that time is not its own. */
   putOff(now: number): void {
     this.deadline = now + this.timeoutMs
     this.watched = false

@@ -7,7 +7,7 @@ import type { ClaimRun } from '../store.ts'
 import { Executor } from './executor.ts'
 import { GroupExecutor } from './group-executor.ts'
 import { Membership } from './membership.ts'
-import { Patrol } from './patrol.ts'
+import { backstopMs, Patrol } from './patrol.ts'
 import { placeOf, type Run } from './registry.ts'
 import { Running } from './running.ts'
 import { RunningSet } from './running-set.ts'
@@ -75,10 +75,10 @@ export class Worker {
     this.#groups = new GroupExecutor(services, this.#executor)
     this.#patrol = new Patrol(services, this.#running, {
       id: () => this.#membership.id,
-      watch: (running) => this.#membership.heart?.watch(running.entity.id, running.entity.epoch, running.deadline),
+      watch: ({ entity, deadline }) => this.#membership.heart?.watch(entity.id, entity.epoch, deadline + backstopMs),
+      timeOut: (running, error) => void this.#timeOut(running, error),
       drop: (running, reason) => this.#drop(running, reason),
       giveBack: (all) => void this.#giveBack(all),
-      doubt: () => this.#doubt(),
     })
   }
 
@@ -159,7 +159,6 @@ export class Worker {
   /** The move was saved and the lease kept: the entity goes on in the place that was reserved for it. */
   #goOn(running: Running, run: Run): void {
     const now = this.#services.store.time()
-    if (running.watched) this.#membership.heart?.unwatch(running.entity.id)
     this.#slotsOf(running.run).end(now)
     running.run = run
     running.active = true
@@ -340,7 +339,25 @@ export class Worker {
     for (const running of group) this.#over(running, now)
   }
 
+  /** Its place is free at once, but it is counted among those that run until its error is saved: nobody gives its lease back before. */
+  async #timeOut(running: Running, error: string): Promise<void> {
+    running.dropped = true
+    running.timingOut = true
+    running.abort(new SluiceError('lease_lost', error))
+    this.#returned(running)
+    try {
+      await this.#executor.timeOut(running, error)
+    } catch (fault) {
+      this.#services.log.error({ entity: running.entity.id, error: messageOf(fault) }, 'a timeout was not recorded')
+      const release = this.#services.store.release({ kind: 'timed_out', leases: [running.entity], error })
+      await release.catch(() => this.#doubt())
+    }
+    running.timingOut = false
+    this.#ended(running)
+  }
+
   #over(running: Running, now = this.#services.store.time()): void {
+    if (running.timingOut) return
     if (running.dropped) this.#doubt()
     this.#ended(running, now)
   }
@@ -349,6 +366,7 @@ export class Worker {
   #returned(running: Running): void {
     if (!running.active) return
     running.active = false
+    if (running.watched) this.#membership.heart?.unwatch(running.entity.id)
     this.#free(this.#slotsOf(running.run))
   }
 
@@ -362,7 +380,6 @@ export class Worker {
 
   #forget(running: Running): void {
     this.#running.delete(running)
-    if (running.watched) this.#membership.heart?.unwatch(running.entity.id)
     if (this.#running.size > 0) return
     for (const resolve of this.#whenEmpty.splice(0)) resolve()
   }

@@ -19,7 +19,13 @@ const amounts = z.record(z.string(), z.number())
 export const submittedAnswer: z.ZodType<Submitted> = z.object({ id, existing: z.boolean() })
 
 const waitAnswer = z.union([
-  z.object({ for: z.literal('run'), at: time, gated: z.boolean().optional(), pool: text.optional() }),
+  z.object({
+    for: z.literal('run'),
+    at: time,
+    gated: z.boolean().optional(),
+    pool: text.optional(),
+    timedOut: z.boolean().optional(),
+  }),
   z.object({ for: z.literal('children'), at: time.nullable() }),
   z.object({ for: z.enum(['time', 'purge']), at: time }),
   z.object({ for: z.literal('nothing') }),

@@ -241,7 +241,9 @@ function errorsOf(fact: MoveFact, rulesOf: Expectations['rulesOf']): string | nu
   if (after.errorCount !== before.errorCount + 1)
     return `Its errors went from ${before.errorCount} to ${after.errorCount}.`
   const { attemptsMax } = rulesOf(before.definition, known.lane)
-  const { attempts } = known.row
+  const { wait } = known.row
+  // The claim that records a timeout of the run before is no attempt of its own.
+  const attempts = wait.for === 'run' && wait.timedOut ? known.row.attempts - 1 : known.row.attempts
   if (isRetried)
     return attempts < attemptsMax ? null : `It is tried again after ${attempts} of ${attemptsMax} attempts.`
   return attempts >= attemptsMax || unrecoverable.has(move?.reason ?? null)

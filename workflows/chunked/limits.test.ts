@@ -90,8 +90,65 @@ describe('timeout of a step', () => {
     assert.equal(view.state, 'failed')
     assert.ok(view.endTime! - view.startTime! < 10 * 60_000, 'its own time, not the machine’s')
     assert.deepEqual(ended, ['aborted: true', 'aborted: true'])
-    assert.match((await stage.chunks(id, 'second'))[0]?.errorMessage ?? '', /2 attempts are spent/)
+    const [chunk] = await stage.chunks(id, 'second')
+    assert.equal(chunk?.errorMessage, 'step took longer than 60000 ms.')
+    assert.equal(chunk?.errorCount, 2)
   })
+
+  test('a run that takes too long is an error like a throw: of the chunk, its job and its history', async () => {
+    let runs = 0
+    const job = defineJob({ id: 'late', version: 1, parameters: none }).firstStep({
+      id: 'only',
+      timeoutMs: 200,
+      retry: { attemptsMax: 3, backoff: { firstMs: 1_000 } },
+      run: async ({ signal }) => {
+        runs += 1
+        if (runs === 1) await kit.clock.sleep('1h', signal)
+      },
+    })
+    const { stage, kit } = await Stage.kit([job])
+    await using _ = stage
+    const id = await stage.start(job, {})
+    await kit.advance(400)
+    const [chunk] = await stage.chunks(id, 'only')
+    assert.deepEqual(
+      [chunk?.state, chunk?.errorCount, chunk?.errorMessage],
+      ['error', 1, 'step took longer than 200 ms.'],
+    )
+    assert.equal((await stage.view(id)).state, 'errored')
+    await kit.drain()
+    assert.equal((await stage.view(id)).state, 'completed')
+    const events = await stage.control.history(chunk!.id)
+    assert.deepEqual(
+      events.map(({ transition, error }) => [transition, error]).filter(([, error]) => error !== null),
+      [['try_again', 'step took longer than 200 ms.']],
+    )
+  })
+
+  for (const kind of storeKinds.filter((kind) => kind !== 'memory')) {
+    test(`the same if the step blocks the event loop: the next claim records the error before it runs, ${kind}`, async () => {
+      let runs = 0
+      const job = defineJob({ id: 'blocking', version: 1, parameters: none }).firstStep({
+        id: 'only',
+        timeoutMs: 200,
+        retry: { attemptsMax: 2, backoff: { firstMs: 1, maxMs: 1 } },
+        run: () => {
+          runs += 1
+          // Long enough for the patrol to tell the renewing thread of this run, and for that thread to end its lease.
+          return runs === 1 ? stall(100).then(() => blockFor(2_000)) : undefined
+        },
+      })
+      await using stage = await Stage.open(kind, [job], { engineLimits: { pollMs: 100 } })
+      const view = await stage.run(job, {})
+      const [chunk] = await stage.chunks(view.id, 'only')
+      const events = await stage.control.history(chunk!.id)
+      assert.deepEqual(
+        events.map(({ transition }) => transition),
+        ['create', 'queue', 'start', 'try_again', 'start', 'complete'],
+      )
+      assert.deepEqual([runs, view.state, chunk?.errorCount], [2, 'completed', 1])
+    })
+  }
 
   test('the default is an hour', async () => {
     let runs = 0
@@ -213,3 +270,12 @@ describe('retry policy of a step', () => {
     assert.ok(runs <= 6, `${runs} runs`)
   })
 })
+
+function stall(delayMs: number): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, delayMs))
+}
+
+/** No timer fires meanwhile. */
+function blockFor(durationMs: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, durationMs)
+}

@@ -1,4 +1,4 @@
-import type { EntityId } from '../../entity.ts'
+import type { Entity, EntityId, Wait } from '../../entity.ts'
 import { SluiceError } from '../../errors.ts'
 import type { Worker } from '../../lease.ts'
 import type { Release, Renewal } from '../../store.ts'
@@ -49,7 +49,9 @@ export function release(memory: Memory, release: Release, now: number): readonly
       return rows.map((row) => giveBack(memory, row, now))
     }
     case 'timed_out':
-      return provenLeases(memory, release.leases).map((row) => endLease(memory, row, { error: release.error }, now))
+      return provenLeases(memory, release.leases).map((row) =>
+        endLease(memory, row, { error: release.error, wait: timedOut(row.entity.wait) }, now),
+      )
     case 'retire': {
       const ids = memory.rows.owned(release.worker).map((row) => giveBack(memory, row, now))
       memory.workers.delete(release.worker)
@@ -84,12 +86,17 @@ function giveBack(memory: Memory, row: Row, now: number): EntityId {
 function endLease(
   memory: Memory,
   row: Row,
-  changes: { readonly attempts?: number; readonly suspect?: number; readonly error?: string },
+  changes: Partial<Pick<Entity, 'attempts' | 'suspect' | 'error' | 'wait'>>,
   now: number,
 ): EntityId {
   memory.replace(row, { ...changes, owner: null, epoch: row.entity.epoch + 1 }, now)
   memory.hint('ended')
   return row.entity.id
+}
+
+/** Whoever has a lease waits to run: the next claim knows why that lease ended. */
+function timedOut(wait: Wait): Wait {
+  return wait.for === 'run' ? frozen({ ...wait, timedOut: true }) : wait
 }
 
 function withLeases(memory: Memory, worker: WorkerRow): Worker {

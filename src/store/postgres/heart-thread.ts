@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../../clock.ts'
 import { isSluiceError } from '../../errors.ts'
+import { outranTimeout } from '../../lease.ts'
 import type { LeaseProof, Signal } from '../../store.ts'
 import { type FromThread, lookMs, type ToThread } from '../../thread-heart.ts'
 import { WatchTable } from '../../watch-table.ts'
@@ -128,7 +129,7 @@ async function endOutlasted(): Promise<void> {
   const attempt: Attempt = { since: clock.now() }
   ending = attempt
   try {
-    await release(desk, { kind: 'timed_out', leases: fresh, error: 'It ran longer than its time.' })
+    await release(desk, { kind: 'timed_out', leases: fresh, error: outranTimeout })
     ended = new Map(leases.map(({ id, epoch }) => [id, epoch]))
   } catch {
     // They are still in the table, and found at the next look.

@@ -61,7 +61,7 @@ async function endingsOf(session: Session, stock: Stock, order: Release, now: nu
       return rows.map(({ id }) => ({
         id,
         change: (row) => {
-          row.more = textOfMore({ ...moreOf(row), error: order.error })
+          row.more = textOfMore({ ...moreOf(row), error: order.error, timedOut: true })
         },
       }))
     }

@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../../clock.ts'
 import { isSluiceError } from '../../errors.ts'
+import { outranTimeout } from '../../lease.ts'
 import type { LeaseProof } from '../../store.ts'
 import { type FromThread, lookMs, type ToThread } from '../../thread-heart.ts'
 import { WatchTable } from '../../watch-table.ts'
@@ -87,7 +88,7 @@ function endOutlasted(): void {
     if (watched && watched.deadline <= now) leases.push({ id: watched.id, epoch: watched.epoch })
   }
   const fresh = leases.filter(({ id, epoch }) => ended.get(id) !== epoch)
-  if (fresh.length > 0) release(ledger, { kind: 'timed_out', leases: fresh, error: 'It ran longer than its time.' })
+  if (fresh.length > 0) release(ledger, { kind: 'timed_out', leases: fresh, error: outranTimeout })
   ended = new Map(leases.map(({ id, epoch }) => [id, epoch]))
 }
 

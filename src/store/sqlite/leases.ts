@@ -78,7 +78,7 @@ export function release(ledger: Ledger, order: Release): readonly EntityId[] {
       }
       case 'timed_out':
         return provenLeases(ledger, order.leases).map((row) => {
-          row.more = textOfMore({ ...moreOf(row), error: order.error })
+          row.more = textOfMore({ ...moreOf(row), error: order.error, timedOut: true })
           return endLease(ledger, row, now)
         })
       case 'retire': {

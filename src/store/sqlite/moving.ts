@@ -86,7 +86,10 @@ function changeMore(row: EntityRow, { request, checkpoint, progress, error, wait
   if (progress !== undefined) set(more, 'progress', progress)
   if (error !== undefined) set(more, 'error', error)
   set(more, 'spawned', spawned === 0 ? null : spawned)
-  if (wait !== null) set(more, 'pool', wait.for === 'run' ? (wait.pool ?? null) : null)
+  if (wait !== null) {
+    set(more, 'pool', wait.for === 'run' ? (wait.pool ?? null) : null)
+    delete more.timedOut
+  }
   row.more = textOfMore(more)
 }
 

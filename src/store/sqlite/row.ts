@@ -242,6 +242,8 @@ export interface More {
   spawned?: number
   /** The pool that its wait names. */
   pool?: string
+  /** What its wait says. */
+  timedOut?: boolean
 }
 
 export const nothingMore: More = {}
@@ -305,11 +307,9 @@ function waitOf(row: EntityRow, more: More): Wait {
   const at = row.at ?? 0
   switch (row.wait) {
     case waits.run:
-      return more.pool === undefined ? { for: 'run', at } : { for: 'run', at, pool: more.pool }
+      return isPlain(more) ? { for: 'run', at } : { for: 'run', at, ...waitMoreOf(more) }
     case waits.gatedRun:
-      return more.pool === undefined
-        ? { for: 'run', at, gated: true }
-        : { for: 'run', at, gated: true, pool: more.pool }
+      return isPlain(more) ? { for: 'run', at, gated: true } : { for: 'run', at, gated: true, ...waitMoreOf(more) }
     case waits.children:
       return { for: 'children', at: row.at }
     case waits.time:
@@ -319,6 +319,15 @@ function waitOf(row: EntityRow, more: More): Wait {
     default:
       return nothing
   }
+}
+
+/** Most waits to run have no more than a time. */
+function isPlain({ pool, timedOut }: More): boolean {
+  return pool === undefined && timedOut === undefined
+}
+
+function waitMoreOf({ pool, timedOut }: More): Pick<More, 'pool' | 'timedOut'> {
+  return { ...(pool === undefined ? {} : { pool }), ...(timedOut === undefined ? {} : { timedOut }) }
 }
 
 const noLabels: readonly (string | null)[] = []

@@ -158,6 +158,7 @@ function moreText({ request, checkpoint, progress, error, spawned, wait }: Entit
   if (error !== null) more.error = error
   if (spawned !== 0) more.spawned = spawned
   if (wait.for === 'run' && wait.pool !== undefined) more.pool = wait.pool
+  if (wait.for === 'run' && wait.timedOut) more.timedOut = true
   return textOfMore(more)
 }
 

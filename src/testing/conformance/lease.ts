@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { aMove, aRun, aWorker } from '../builders.ts'
+import { aChange, aCheckpoint, aMove, aRun, aWorker, runNow } from '../builders.ts'
 import type { Tell } from './story.ts'
 import { idsOf, leaseMs, lost, sorted } from './story.ts'
 
@@ -148,6 +148,29 @@ export function lease(tell: Tell): void {
     assert.deepEqual(await story.store.release({ kind: 'timed_out', leases: right, error: 'too slow' }), [entity.id])
     const after = await story.get(entity.id)
     assert.deepEqual([after.error, after.attempts, after.suspect], ['too slow', 1, 0])
+  })
+
+  tell('what timed out says so until a move gives it another wait', async (story) => {
+    const { entity, worker } = await story.createClaimed()
+    const leases = [{ id: entity.id, epoch: entity.epoch }]
+    await story.store.release({ kind: 'timed_out', leases, error: 'too slow' })
+    const isMarked = async () => {
+      const { wait } = await story.get(entity.id)
+      return wait.for === 'run' && wait.timedOut === true
+    }
+    const claim = () => story.claimOne(worker, { state: entity.state })
+    assert.equal(await isMarked(), true)
+    // A worker that dies before it records the timeout, or gives the lease back, leaves the mark to the next one.
+    const second = await claim()
+    assert.deepEqual([second.wait, second.attempts], [{ ...entity.wait, timedOut: true }, 2])
+    await story.store.release({ kind: 'give_back', worker: worker.id, leases: [second] })
+    assert.equal(await isMarked(), true)
+    const third = await claim()
+    await story.saved(aCheckpoint(third, { checkpoint: { cursor: null, spawned: 0 } }))
+    assert.equal(await isMarked(), true)
+    await story.saved(aChange(third, { cause: 'retry', by: 'lease', keep: false, wait: runNow, attempts: 'back' }))
+    const after = await story.get(entity.id)
+    assert.deepEqual([after.wait, after.attempts], [runNow, 1])
   })
 
   tell('all_but gives back what the worker does not know of', async (story) => {
