@@ -99,6 +99,17 @@ test('a settled one says why, and how it is reopened', () => {
   says(situation(failed), 'settled', /No action reopens it now/)
 })
 
+test('one that has ended, and of which something is still asked, says both', () => {
+  const request = { edge: 'tell', actor: null, role: null, reason: null, requestId: null, input: null, read: null }
+  const failed = { state: 'failed', settled: true, reason: 'bad digest', request } as const
+  const facts = says(
+    situation(failed),
+    'ready',
+    /^chunk 42 is failed since .*, because: bad digest\. tell was asked for: chunk 42 is ready and waits in line/,
+  )
+  assert.deepEqual(facts.ended, { state: 'failed', since: ready.changedAt, reason: 'bad digest' })
+})
+
 test('one whose time of keeping is over is being removed', () => {
   says(situation({ ...completed, wait: { for: 'purge', at: now - 1 } }), 'purging', /is being removed/)
   assert.equal(

@@ -44,7 +44,21 @@ export function explain(situation: Situation): Explanation {
     (entity.wait.for === 'run' ? toRun(situation, entity.wait) : null) ??
     unserved(situation) ??
     waiting(situation)
-  return { id: entity.id, state: entity.state, ...answer }
+  return { id: entity.id, state: entity.state, ...afterEnd(entity, answer) }
+}
+
+/** A settled entity of which something is asked says first that it has ended. */
+function afterEnd(entity: Entity, answer: Answer): Answer {
+  const { state, settled, request, reason, changedAt } = entity
+  if (!settled || request === null) return answer
+  const facts = { ...answer.facts, ended: { state, since: changedAt, reason }, asked: request.edge }
+  return { ...answer, sentence: `${endText(entity)}. ${request.edge} was asked for: ${answer.sentence}`, facts }
+}
+
+function endText(entity: Entity): string {
+  const { state, reason, changedAt } = entity
+  const because = reason === null ? '' : `, because: ${reason.replace(/\.$/, '')}`
+  return `${nameIt(entity)} is ${state} since ${timeText(changedAt)}${because}`
 }
 
 function toRun(situation: Situation, wait: RunWait): Answer {
@@ -73,8 +87,7 @@ function ended({ entity, machine, now, actions }: Situation): Answer | null {
   }
   const open = openActions(actions)
   const facts = { since: changedAt, reason, error, purgeAt, actions: open }
-  const because = reason === null ? '' : `, because: ${reason.replace(/\.$/, '')}`
-  const since = `${nameIt(entity)} is ${entity.state} since ${timeText(changedAt)}${because}`
+  const since = endText(entity)
   if (machine && isFinal(machine, entity.state)) {
     return { kind: 'final', sentence: `${since}. That is final: nothing more happens.`, facts }
   }
