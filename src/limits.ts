@@ -40,6 +40,8 @@ export interface Limits {
   readonly pollMs: number
   /** A worker claims what it can start within this time at its measured rate. */
   readonly claimAheadMs: number
+  /** How long a process that starts waits for a store that does not answer yet, as a server that starts at the same moment does not. */
+  readonly startMs: number
   /** How long a graceful stop waits for running processors before it aborts them. */
   readonly drainMs: number
   /** One step of priority is worth this much waiting: rank = waiting since + priority × ageing. */
@@ -66,6 +68,7 @@ export const defaultLimits: Limits = {
   judgeMs: 5,
   pollMs: 1_000,
   claimAheadMs: 200,
+  startMs: 30_000,
   drainMs: 20_000,
   ageingMs: 60_000,
 }

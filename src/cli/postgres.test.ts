@@ -121,7 +121,7 @@ describe('on PostgreSQL', { skip }, () => {
       running(cwd, [...worker, '--machines', 'upload_batch,upload_item', '--connections', '3', '--name', 'one']),
       running(cwd, [...worker, '--machines', 'upload_item', '--name', 'two']),
     ])
-    assert.deepEqual(working[1]?.facts.machines, ['upload_item@1'])
+    assert.deepEqual(working[1]?.facts.machines, ['upload_item@2', 'upload_item@1'])
     assert.ok(!existsSync(join(cwd, 'sluice.db')))
 
     const items = Array.from({ length: 2_000 }, (_, index) => ({ id: index + 1, type: 'story', title: `t${index}` }))

@@ -10,6 +10,7 @@ import { Completer } from './completer.ts'
 import { LocalControl } from './local-control.ts'
 import { Registry } from './registry.ts'
 import type { Services } from './services.ts'
+import { whenStoreAnswers } from './store-answer.ts'
 import { Sweeper } from './sweeper.ts'
 import { Troubles } from './trouble.ts'
 import { walkImplementation } from './walk.ts'
@@ -77,7 +78,8 @@ export class Engine {
     this.#state = 'started'
     this.#warn()
     try {
-      await this.prepare()
+      const { clock, log, limits } = this.#services
+      await whenStoreAnswers(() => this.prepare(), clock, log, limits.startMs)
       if (this.#isStopped()) return
       this.#unlisten = this.#services.store.signals?.((signal) => this.#hear(signal)) ?? (() => {})
       await this.#worker.start()

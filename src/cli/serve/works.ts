@@ -2,10 +2,13 @@ import { mkdirSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import { type Logger, pino } from 'pino'
+import { systemClock } from '../../clock.ts'
 import type { Control } from '../../control.ts'
 import { Engine } from '../../engine/engine.ts'
+import { whenStoreAnswers } from '../../engine/store-answer.ts'
 import { walkMachine } from '../../engine/walk.ts'
 import { openStore } from '../../index.ts'
+import { defaultLimits } from '../../limits.ts'
 import { shownStore, storeFile } from '../../store-address.ts'
 import { type OpenFamilies, openFamilies } from '../family/families.ts'
 import type { Layout } from '../family/layout.ts'
@@ -37,7 +40,10 @@ export async function openWorks(settings: Settings): Promise<Works> {
   // Results are on standard output, so logs are on the error stream.
   const log = pino({ level: settings.log }, pino.destination({ fd: 2, sync: true }))
   const file = storeFile(layout.store)
-  if (!settings.migrate && layout.store !== 'memory:') refuseOlder(layout.store, await migrationOf(layout.store))
+  if (!settings.migrate && layout.store !== 'memory:') {
+    const migration = () => migrationOf(layout.store)
+    refuseOlder(layout.store, await whenStoreAnswers(migration, systemClock(), log, defaultLimits.startMs))
+  }
   if (file !== null) mkdirSync(dirname(file), { recursive: true })
   const families = await openFamilies(settings)
   try {
