@@ -73,7 +73,9 @@ export function dashboard(options: DashboardOptions): (server: FastifyInstance) 
         return maps(machine)
       })
     }
-    server.get('/api/pulse', async (request, reply) => streamPulse(pulse, clock, streams, reply, listeningOf(request)))
+    server.get('/api/pulse', { config: { isStream: true } }, async (request, reply) =>
+      streamPulse(pulse, clock, streams, reply, listeningOf(request)),
+    )
   }
 }
 

@@ -20,8 +20,8 @@ declare module 'fastify' {
     role?: Role | 'public'
     /** Not for tokens that are limited to collections. */
     everywhere?: boolean
-    /** The route's pattern under which requests are counted. */
-    counted?: string
+    /** It answers for as long as it is listened to: it takes no turn. */
+    isStream?: boolean
   }
 }
 

@@ -20,6 +20,8 @@ export interface HttpLimits {
   /** Requests of one address that show no valid token, within the window. */
   readonly strangersMax: number
   readonly windowMs: number
+  /** Requests of one token that wait for their turn. */
+  readonly waitingMax: number
   readonly sessionsMax: number
   readonly sessionMs: number
   /** How long an answer is replayed to whoever repeats its Idempotency-Key. */
@@ -49,9 +51,10 @@ export const defaultHttpLimits: HttpLimits = {
   pageMax: 1_000,
   pageDefault: 100,
   itemsMax: 10_000,
-  requestsMax: 200_000,
+  requestsMax: 20_000,
   strangersMax: 1_000,
   windowMs: 10_000,
+  waitingMax: 1_000,
   sessionsMax: 10_000,
   sessionMs: 12 * 60 * 60 * 1_000,
   replayMs: 24 * 60 * 60 * 1_000,

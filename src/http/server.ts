@@ -14,6 +14,7 @@ import type { Access } from './access.ts'
 import { Collections } from './collections.ts'
 import type { Context } from './context.ts'
 import { Door, isLoopbackAddress } from './door.ts'
+import { FairTurns } from './fair-turns.ts'
 import type { Families } from './families.ts'
 import { Callers } from './feed/callers.ts'
 import { FeedHub } from './feed/hub.ts'
@@ -217,6 +218,21 @@ async function guard(
     addHeadersOnExceeding: { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false },
     errorResponseBuilder: (_request, { after }) =>
       new HttpRefusal('rate-limited', 429, `Too many requests; go on after ${after}.`),
+  })
+  const turns = new FairTurns({ clock: context.clock, waitingMax: limits.waitingMax })
+  server.addHook('preParsing', (request, reply, payload, done) => {
+    // Strangers reach only what costs little; a stream is never answered to its end.
+    if (!request.caller || request.routeOptions.config.isStream) return done(null, payload)
+    const kind = request.method === 'GET' || request.method === 'HEAD' ? 'read' : 'write'
+    try {
+      turns.enter(request.caller.actor, kind, (answered) => {
+        if (reply.raw.closed) answered()
+        else reply.raw.once('close', answered)
+        done(null, payload)
+      })
+    } catch (error) {
+      done(error as Error)
+    }
   })
   watchOverBodies(server, limits, context.clock)
   server.setNotFoundHandler({ preHandler: server.rateLimit() }, (request, reply) => {

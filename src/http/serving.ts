@@ -19,8 +19,9 @@ const stranger: Caller = {
 /** Lets the server answer a route: checks every part of the request, and replays what was answered before. */
 export function serveRoute(server: FastifyInstance, route: Route, replay: Replay): void {
   const { method, path: url, role, everywhere = false } = route
+  const isStream = route.kind === 'raw' && route.offers === 'text/event-stream'
   server.route({
-    ...{ method, url, config: { role, everywhere } },
+    ...{ method, url, config: { role, everywhere, isStream } },
     handler: (request, reply) => answerTo(route, request, reply, replay),
   })
 }
