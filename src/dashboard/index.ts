@@ -60,6 +60,11 @@ export function dashboard(options: DashboardOptions): (server: FastifyInstance) 
         reply.header('cache-control', 'no-cache').type('text/html; charset=utf-8').send(page),
       )
     }
+    // An address that nobody knows: a person gets the page that says so, a program what the API says.
+    server.get('/*', { config: { role: 'public' } }, async (request, reply) => {
+      if (!isNavigation(request)) return reply.callNotFound()
+      return reply.code(404).header('cache-control', 'no-cache').type('text/html; charset=utf-8').send(page)
+    })
     server.get<{ Params: { '*': string } }>('/assets/*', { config: { role: 'public' } }, async (request, reply) =>
       sendAsset(assets, request, reply),
     )
@@ -77,6 +82,11 @@ export function dashboard(options: DashboardOptions): (server: FastifyInstance) 
       streamPulse(pulse, clock, streams, reply, listeningOf(request)),
     )
   }
+}
+
+/** A browser that opens an address asks for HTML; below /api and /assets there are no pages. */
+function isNavigation({ url, headers }: FastifyRequest): boolean {
+  return /\btext\/html\b/.test(headers.accept ?? '') && !/^\/(api|assets|docs)(\/|$|\?)/.test(url)
 }
 
 async function sendAsset(

@@ -2,12 +2,12 @@ import { sections, wavePath } from './app/sections.ts'
 import type { Assets } from './assets.ts'
 
 /** What the reader sees until the modules are there: the same frame, without anything in it. */
-const frame = `<div class="frame"><div class="side"><a class="brand" href="/"><svg viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="9" fill="var(--accent)"/><path d="${wavePath}" fill="none" stroke="var(--accent-ink)" stroke-width="2.6" stroke-linecap="round"/></svg>Sluice</a><nav aria-label="Sections"><ul>${sections
+const frame = `<div class="frame"><header class="side"><a class="brand" href="/"><svg viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="9" fill="var(--accent)"/><path d="${wavePath}" fill="none" stroke="var(--accent-ink)" stroke-width="2.6" stroke-linecap="round"/></svg>Sluice</a><nav aria-label="Sections"><ul>${sections
   .map(
     ({ href, text, icon }) =>
       `<li><a href="${href}"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="${icon}"/></svg>${text}</a></li>`,
   )
-  .join('')}</ul></nav></div><main id="main"><div class="skeleton"></div></main></div>`
+  .join('')}</ul></nav></header><main id="main"><div class="skeleton"></div></main></div>`
 
 /** The one HTML document: every page of the dashboard is drawn into it. No script and no style stands in it. */
 export function documentOf({ digest, main, preloads }: Assets): string {

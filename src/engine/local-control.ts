@@ -117,7 +117,11 @@ export class LocalControl implements Control {
     const rest = limit - birth.length
     if (rest === 0) return birth
     const { moves } = await this.#services.store.events({ entity: id, afterSeq: Math.max(0, afterSeq), limit: rest })
-    return [...birth, ...moves.flatMap(eventsOf)]
+    // The store wants a text where a person gave no reason; readers are told that there is none.
+    const events = moves
+      .flatMap(eventsOf)
+      .map((event) => (event.reason === unstated ? { ...event, reason: null } : event))
+    return [...birth, ...events]
   }
 
   async lanes(id: EntityId): Promise<readonly Lane[]> {

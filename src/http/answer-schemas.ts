@@ -222,7 +222,10 @@ export const driftAnswer: z.ZodType<Drift> = z.object({
 })
 
 /** A machine as it is declared; `data` is the JSON Schema of its entities' data. */
-export type MachineAnswer = Omit<Machine, 'schema' | 'names'> & { readonly data: unknown }
+export type MachineAnswer = Omit<Machine, 'schema' | 'names'> & {
+  readonly data: unknown
+  readonly submitPath: string | null
+}
 
 export const machineAnswer = z.object({
   name: text,
@@ -264,6 +267,7 @@ export const machineAnswer = z.object({
   watches: z.array(text),
   respawn: text.nullable(),
   digest: text,
+  submitPath: text.nullable().describe('Where a new one is made; null: its parent makes it.'),
   data: z.unknown().describe('JSON Schema of the data of its entities; null: anything.'),
 }) as unknown as z.ZodType<MachineAnswer>
 

@@ -78,8 +78,8 @@ export class Visit {
     await this.page.screenshot({ path: `${screenshots}${name}.png`, fullPage: true })
   }
 
-  /** Rules of WCAG 2.2 AA and good practice that are broken, the serious ones. */
-  async seriousFaults(): Promise<readonly string[]> {
+  /** Rules of WCAG 2.2 AA and good practice that are broken. */
+  async faults(): Promise<readonly string[]> {
     // Evaluated by the debugger: the page's own policy would refuse a script that is not its own.
     await this.page.evaluate(axe)
     return this.page.evaluate(async () => {
@@ -89,9 +89,9 @@ export class Visit {
         }
       }
       const { violations } = await checker.run()
-      return violations
-        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-        .flatMap(({ id, help, nodes }) => nodes.map(({ html }) => `${id}: ${help}: ${html.slice(0, 200)}`))
+      return violations.flatMap(({ id, help, nodes }) =>
+        nodes.map(({ html }) => `${id}: ${help}: ${html.slice(0, 200)}`),
+      )
     })
   }
 

@@ -93,8 +93,8 @@ export function App({ api, live, contact, clock }: AppProps): VNode {
 
 /** As the document itself shows it, so that nothing jumps. */
 function Waiting(): VNode {
-  return html`<div class="frame"><div class="side"><a class="brand" href="/"><${Wave} />Sluice</a>
-    <nav aria-label="Sections"><ul>${sections.map(({ href, text, icon }) => html`<li key=${href}><a href=${href}><${Icon} path=${icon} />${text}</a></li>`)}</ul></nav></div>
+  return html`<div class="frame"><header class="side"><a class="brand" href="/"><${Wave} />Sluice</a>
+    <nav aria-label="Sections"><ul>${sections.map(({ href, text, icon }) => html`<li key=${href}><a href=${href}><${Icon} path=${icon} />${text}</a></li>`)}</ul></nav></header>
     <main id="main"><div class="skeleton"></div></main></div>`
 }
 
@@ -119,7 +119,8 @@ function pageOf(path: string): VNode {
     case '/submit':
       return html`<${Submit} />`
     default:
-      return html`<div class="stack"><h1>There is no such page</h1><p><a href="/">Overview</a></p></div>`
+      return html`<div class="stack"><h1>There is no such page</h1><p class="soft break">Nothing is at <b>${decoded(path)}</b>. The address may be mistyped, or come from another version.</p>
+        <p class="buttons"><a class="button main" href="/">Overview</a><a class="button" href="/entities">Entities</a></p></div>`
   }
 }
 

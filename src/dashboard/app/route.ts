@@ -13,9 +13,12 @@ function current(): Route {
 }
 
 export function navigate(href: string, { replace = false }: { readonly replace?: boolean } = {}): void {
+  const before = current()
   if (replace) history.replaceState(null, '', href)
   else history.pushState(null, '', href)
-  if (!replace) scrollTo(0, 0)
+  // A changed filter of the same page leaves the reader where he clicked; another page begins at its top.
+  const isSamePage = current().path === before.path && current().query.get('after') === before.query.get('after')
+  if (!replace && !isSamePage) scrollTo(0, 0)
   for (const listener of listeners) listener()
 }
 

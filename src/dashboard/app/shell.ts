@@ -20,7 +20,7 @@ export function Shell({
   const isCurrent = (href: string) => (href === '/' ? path === '/' : path === href || path.startsWith(`${href}/`))
   return html`<div class="frame">
     <a class="skip" href="#main">Skip to the page</a>
-    <div class="side">
+    <header class="side">
       <a class="brand" href="/"><${Wave} />Sluice</a>
       <nav aria-label="Sections"><ul>${sections.map(({ href, icon, text }) =>
         href === '/submit' && !mayDo(session, 'submitter')
@@ -38,7 +38,7 @@ export function Shell({
             : null
         } · <a href="/docs" target="_blank" rel="noopener">API</a></div>
       </div>
-    </div>
+    </header>
     <main id="main" tabindex="-1"><${SilenceNote} />${children}</main>
   </div>`
 }

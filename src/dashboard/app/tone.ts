@@ -13,6 +13,10 @@ export interface MachineShape {
   readonly labels: readonly string[]
   readonly parent: string | null
   readonly digest?: string
+  /** Where a new one is made; null: its parent makes it. */
+  readonly submitPath?: string | null
+  /** JSON Schema of its data. */
+  readonly data?: unknown
   readonly states: Readonly<Record<string, StateShape>>
   readonly edges: readonly EdgeShape[]
 }

@@ -56,14 +56,14 @@ a.tile:hover { border-color: var(--line-strong); text-decoration: none; }
 .tabs a { padding: 9px 14px; color: var(--soft); font-weight: 540; font-size: 0.93rem; border-bottom: 2px solid transparent; margin-bottom: -1px; }
 .tabs a:hover { color: var(--ink); text-decoration: none; }
 .tabs a[aria-current='page'] { color: var(--accent); border-color: var(--accent); }
-.centre { min-height: 100vh; display: grid; place-items: center; padding: 24px; }
+.centre { max-width: none; min-height: 100vh; display: grid; place-items: center; padding: 24px; }
 .centre .card { width: min(420px, 100%); padding: 30px; display: grid; gap: 20px; }
 
 @media (max-width: 900px) {
   .frame { grid-template-columns: minmax(0, 1fr); grid-template-rows: auto 1fr; }
   .side { position: static; height: auto; flex-direction: row; flex-wrap: wrap; align-items: center; gap: 10px 14px; padding: 12px 16px 8px; border-right: 0; border-bottom: 1px solid var(--line); }
-  .side nav { order: 3; width: 100%; overflow-x: auto; scrollbar-width: none; }
-  .side nav ul { display: flex; gap: 2px; }
+  .side nav { order: 3; width: 100%; }
+  .side nav ul { display: grid; grid-template-columns: repeat(auto-fit, minmax(104px, 1fr)); gap: 2px; }
   .side nav a { padding: 7px 10px; white-space: nowrap; }
   .side .foot { margin: 0 0 0 auto; }
   .side .who { display: none; }

@@ -21,6 +21,9 @@ ${tones}
 .dot { display: inline-block; width: 9px; height: 9px; border-radius: 3px; flex: none; }
 
 .bar { display: flex; height: 10px; border-radius: 999px; overflow: hidden; background: var(--sunken); gap: 2px; }
+.pattern1 { background-image: repeating-linear-gradient(45deg, rgb(255 255 255 / 55%) 0 2px, transparent 2px 5px); }
+.pattern2 { background-image: repeating-linear-gradient(-45deg, rgb(0 0 0 / 32%) 0 2px, transparent 2px 5px); }
+.pattern3 { background-image: repeating-linear-gradient(90deg, rgb(255 255 255 / 55%) 0 2px, transparent 2px 4px); }
 .bar.large { height: 16px; }
 .bar > span { min-width: 3px; height: 100%; transition: width 300ms ease; }
 .legend { display: flex; flex-wrap: wrap; gap: 7px 20px; font-size: 0.88rem; }
@@ -111,6 +114,8 @@ ul.plain { list-style: disc; padding-left: 20px; }
 .json pre { max-height: 460px; overflow: auto; padding: 14px 16px; border-radius: 9px; background: var(--sunken); white-space: pre-wrap; overflow-wrap: anywhere; line-height: 1.6; font-size: 0.82rem; tab-size: 2; }
 .json .key { color: var(--accent); } .json .string { color: var(--good); } .json .number { color: var(--warn); } .json .word { color: var(--waiting); }
 .json .copy { position: absolute; right: 10px; top: 9px; }
+details > summary { cursor: pointer; color: var(--soft); font-size: 0.9rem; }
+details[open] > summary { margin-bottom: 8px; }
 .json details > summary { cursor: pointer; color: var(--soft); font-size: 0.9rem; }
 
 dialog { border: 0; padding: 0; color: var(--ink); background: none; max-width: 100%; margin: auto; }

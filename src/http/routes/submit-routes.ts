@@ -15,18 +15,23 @@ const itemFields = {
   state: nameText.optional(),
 }
 
+/** Machines whose entities come by a path of their own. */
+export function ownPaths(families: Context['families']): ReadonlyMap<string, string> {
+  return new Map([
+    ...(families.upload?.machines ?? []).map((name) => [name, '/api/uploads'] as const),
+    ...(families.jobs?.machines ?? []).map((name) => [name, '/api/jobs'] as const),
+    [walkName, '/api/actions'],
+  ])
+}
+
 /** Making roots. */
 export function submitRoutes({ control, families, collections, limits }: Context): readonly Route[] {
-  const made = new Map<string, string>([
-    ...(families.upload?.machines ?? []).map((name) => [name, 'POST /api/uploads'] as const),
-    ...(families.jobs?.machines ?? []).map((name) => [name, 'POST /api/jobs'] as const),
-    [walkName, 'POST /api/actions'],
-  ])
+  const made = ownPaths(families)
   /** Data of these says who asked, or names files of others: only their own routes make them. */
   const refuseMade = (machine: string) => {
     const by = made.get(machine)
     if (by === undefined) return
-    throw new SluiceError('forbidden', `Entities of ${machine} are made by ${by} only.`, { machine })
+    throw new SluiceError('forbidden', `Entities of ${machine} are made by POST ${by} only.`, { machine })
   }
   const submit = { method: 'POST', tag: 'entities', role: 'submitter', params: noParams, query: noQuery } as const
   return [

@@ -81,15 +81,16 @@ export function Entities(): VNode {
       ${query.parent && query.parent !== 'none' ? html`<div class="line"><span>Children of <a href=${`/entities/${encodeURIComponent(query.parent)}`}>#${query.parent}</a></span></div>` : null}</div></div>
     <${Filters} route=${route} query=${query} machine=${machine} />
     ${problem ? html`<${ProblemNote} problem=${problem} />` : null}
-    ${machine ? html`<${BulkAction} machine=${machine} state=${query.state} filter=${bodyFilterOf(query)} />` : null}
-    <${Card} flush>
+    ${machine && page && page.entities.length > 0 ? html`<${BulkAction} machine=${machine} state=${query.state} filter=${bodyFilterOf(query)} subject=${subjectOf(machine, query)} />` : null}
+    ${
+      page === null && problem
+        ? null
+        : html`<${Card} flush>
       ${
         page === null
-          ? problem
-            ? null
-            : html`<div class="skeleton"></div>`
+          ? html`<div class="skeleton"></div>`
           : page.entities.length === 0
-            ? html`<p class="empty">Nothing matches.</p>`
+            ? html`<p class="empty">${isFiltered(query) ? 'Nothing matches this filter.' : 'There are no entities yet.'}</p>`
             : html`<${EntityTable} entities=${page.entities} label="Entities" />`
       }
       ${
@@ -98,8 +99,34 @@ export function Entities(): VNode {
             <span>${page.next === null ? 'This is the last page' : html`<a class="button small" href=${withQuery(route, { after: String(page.next) })}>Next ${pageSize}</a>`}</span></nav>`
           : null
       }
-    <//>
+    <//>`
+    }
   </div>`
+}
+
+function isFiltered({ limit: _limit, newest: _newest, ...query }: ListQuery): boolean {
+  return Object.keys(query).length > 0
+}
+
+/** What an act on all of them would be on. */
+function subjectOf(machine: MachineShape, { state, outcome, parent, reason, settled }: ListQuery): string {
+  const words = [
+    wordsOf(machine.name),
+    state === undefined ? outcome : stateText(machine, state),
+    reason,
+    settled === undefined ? undefined : settled === 'true' ? 'settled' : 'open',
+    parent === undefined ? undefined : parent === 'none' ? 'without parent' : `of #${parent}`,
+  ]
+  return words.filter((word) => word !== undefined).join(', ')
+}
+
+/** What is no number would only be refused by the server. */
+function checkParent(event: Event): boolean {
+  const input = event.target as HTMLInputElement
+  const isGood = /^(none|\d{1,15})?$/.test(input.value.trim())
+  input.setCustomValidity(isGood ? '' : 'The number of an entity, or none for those without a parent.')
+  if (!isGood && event.type === 'change') input.reportValidity()
+  return isGood
 }
 
 interface FiltersProps {
@@ -138,7 +165,7 @@ function Filters({ route, query, machine }: FiltersProps): VNode {
       ${labels.map((label) => html`<option key=${label} value=${label} selected=${label === route.query.get('label')}>${label}</option>`)}</select></label>
     <label class="field">Its value<input value=${route.query.get('value') ?? ''} placeholder="exactly" onChange=${(event: Event) => change({ value: chosen(event), ...(route.query.get('label') ? {} : { label: labels[0] ?? null }) })} /></label>
     <label class="field">Reason<input value=${query.reason ?? ''} placeholder="exactly" onChange=${(event: Event) => change({ reason: chosen(event) })} /></label>
-    <label class="field">Parent<input value=${query.parent ?? ''} placeholder="number, or none" onChange=${(event: Event) => change({ parent: chosen(event).trim() })} /></label>
+    <label class="field">Parent<input value=${query.parent ?? ''} placeholder="number, or none" inputmode="numeric" onInput=${checkParent} onChange=${(event: Event) => checkParent(event) && change({ parent: chosen(event).trim() })} /></label>
     <label class="field">Order<select onChange=${(event: Event) => change({ newest: chosen(event) })}>
       <option value="" selected=${query.newest === true}>newest first</option><option value="false" selected=${query.newest !== true}>oldest first</option></select></label>
   </form>`

@@ -64,8 +64,8 @@ export function EntityPage({ id }: { readonly id: string }): VNode {
       <${Card} title="History" aside=${`${history.length} ${history.length === 1 ? 'event' : 'events'}`}><${Timeline} machine=${detail.machine} version=${detail.version} events=${history} /><//>
       <div class="stack">
         <${Card} title="Facts"><${Facts} detail=${detail} /><//>
-        <${Card} title="Data"><${JsonView} value=${detail.data} /><//>
-        ${detail.progress === null || detail.progress === undefined ? null : html`<${Card} title="Progress of its processor"><${JsonView} value=${detail.progress} /><//>`}
+        <${Card} title="Data"><${JsonView} value=${detail.data} label="Data as JSON" /><//>
+        ${detail.progress === null || detail.progress === undefined ? null : html`<${Card} title="Progress of its processor"><${JsonView} value=${detail.progress} label="Progress as JSON" /><//>`}
       </div>
     </div>
     <${Path} detail=${detail} history=${history} />
@@ -144,21 +144,26 @@ function Path({ detail, history }: { readonly detail: Detail; readonly history: 
   return html`<${Card} title="Map" aside="The arrows that it took"><${MachineDrawing} map=${map} machine=${machine} visited=${{ hops, states, current: detail.state }} /><//>`
 }
 
+const waitWords = { run: 'a worker', children: 'its children' } as Readonly<Record<string, string>>
+
 function Facts({ detail }: { readonly detail: Detail }): VNode {
   const { wait } = detail
-  return html`<dl class="facts">
+  const at = 'at' in wait && wait.at !== null && wait.at > detail.changedAt ? wait.at : null
+  return html`<div class="stack"><dl class="facts">
     <dt>Created</dt><dd><${Time} at=${detail.createdAt} />${detail.createdBy ? ` by ${detail.createdBy}` : ''}</dd>
     <dt>Machine</dt><dd><a href=${machineHref(detail.machine, detail.version)}>${detail.machine}</a> version ${detail.version}</dd>
-    <dt>Priority</dt><dd>${detail.priority}</dd>
-    <dt>Attempts</dt><dd>${detail.attempts}</dd>
-    <dt>Generation</dt><dd>${detail.generation}</dd>
-    <dt>Moves</dt><dd>${detail.seq}</dd>
-    ${detail.parent === null ? null : html`<dt>Parent</dt><dd><a href=${entityHref(detail.parent)}>#${detail.parent}</a>, lane ${detail.lane}</dd>`}
+    ${detail.parent === null ? null : html`<dt>Parent</dt><dd><a href=${entityHref(detail.parent)}>#${detail.parent}</a></dd>`}
     ${detail.source === null || detail.source === detail.parent ? null : html`<dt>Made by</dt><dd><a href=${entityHref(detail.source)}>#${detail.source}</a></dd>`}
     ${detail.owner === null ? null : html`<dt>Leased by</dt><dd><a href="/workers">worker ${detail.owner}</a></dd>`}
-    <dt>Waits</dt><dd>${wait.for === 'nothing' ? 'for nothing' : `for ${wait.for === 'run' ? 'its turn' : wait.for}`}${'at' in wait && wait.at !== null && wait.at > detail.changedAt ? html`, <${Time} at=${wait.at} />` : null}</dd>
-    ${detail.actions.filter(({ refusal }) => refusal !== null).map(({ action, to, refusal }) => html`<dt key=${`${action} ${to}`}>${wordsOf(action)}</dt><dd>Not now: ${refusal}</dd>`)}
-    ${detail.key === null ? null : html`<dt>Key</dt><dd>${detail.key}</dd>`}
+    ${wait.for === 'nothing' ? null : html`<dt>Waits for</dt><dd>${waitWords[wait.for] ?? wait.for}${at === null ? null : html`, <${Time} at=${at} />`}</dd>`}
+    <dt>Priority</dt><dd>${detail.priority}</dd>
+    ${detail.attempts === 0 ? null : html`<dt>Attempts</dt><dd>${detail.attempts}</dd>`}
+    ${detail.generation === 0 ? null : html`<dt>Reopened</dt><dd>${detail.generation === 1 ? 'once' : `${detail.generation} times`}</dd>`}
     ${detail.reason === null ? null : html`<dt>Reason</dt><dd>${detail.reason}</dd>`}
-  </dl>`
+    ${detail.actions.filter(({ refusal }) => refusal !== null).map(({ action, to, refusal }) => html`<dt key=${`${action} ${to}`}>${wordsOf(action)}</dt><dd>Not now: ${refusal}</dd>`)}
+    ${detail.key === null ? null : html`<dt>Key</dt><dd class="mono">${detail.key}</dd>`}
+  </dl>
+  <details><summary>Internals</summary><dl class="facts">
+    <dt>Lane</dt><dd>${detail.lane}</dd><dt>Moves (seq)</dt><dd>${detail.seq}</dd><dt>Epoch</dt><dd>${detail.epoch}</dd><dt>Generation</dt><dd>${detail.generation}</dd>
+  </dl></details></div>`
 }

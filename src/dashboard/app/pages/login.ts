@@ -3,6 +3,11 @@ import { Wave } from '../parts/icon.ts'
 import { ProblemNote } from '../parts/problem-note.ts'
 import { html, useState, type VNode } from '../view.ts'
 
+const refused = new Problem(401, {
+  detail:
+    'This token is not valid here. It may be mistyped, revoked or expired; `sluice token list` shows those there are.',
+})
+
 /** Shown where it is needed, at whatever address: after it, the reader is where he wanted to go. */
 export function LogIn({ api, onDone }: { readonly api: Api; readonly onDone: (session: Session) => void }): VNode {
   const [token, setToken] = useState('')
@@ -13,7 +18,9 @@ export function LogIn({ api, onDone }: { readonly api: Api; readonly onDone: (se
     try {
       onDone(await api.logIn(token.trim()))
     } catch (error) {
-      setProblem(error instanceof Problem ? error : new Problem(0, { detail: String(error) }))
+      setProblem(
+        error instanceof Problem ? (error.status === 401 ? refused : error) : new Problem(0, { detail: String(error) }),
+      )
     }
   }
   return html`<main class="centre" tabindex="-1"><form class="card" onSubmit=${submit}>

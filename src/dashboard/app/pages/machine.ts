@@ -81,7 +81,7 @@ export function MachinePage({ name, version }: { readonly name: string; readonly
     <${Card} title="Live map" aside=${
       parents
         ? html`<label>Counted in <select class="inline" aria-label="Counted in" onChange=${(event: Event) => navigate(withQuery(route, { parent: (event.target as HTMLSelectElement).value }), { replace: true })}>
-        <option value="" selected=${parent === null}>the ${parents.length} newest</option>
+        <option value="" selected=${parent === null}>${parents.length === 1 ? 'the newest parent' : `the ${parents.length} newest parents`}</option>
         ${parents.map(({ id, name: text }) => html`<option key=${id} value=${id} selected=${id === parent}>${text}</option>`)}
       </select></label>`
         : 'Rates are those of the last 10 seconds'

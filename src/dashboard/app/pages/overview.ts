@@ -72,7 +72,7 @@ export function Overview(): VNode {
 
 function Throughput(): VNode {
   const live = useBeat()
-  return html`<${Card} title="Throughput" aside=${html`<b>${rateText(live.movesPerSecond(10))}</b> moves, last 10 seconds`}><${ThroughputPlot} /><//>`
+  return html`<${Card} title="Moves per second" aside=${html`<b>${rateText(live.movesPerSecond(10))}</b> in the last 10 seconds`}><${ThroughputPlot} /><//>`
 }
 
 function Figures({ totals, holds, workers }: Loaded): VNode {
@@ -187,10 +187,16 @@ function LatestRow({
 
 function Machines({ totals }: Pick<Loaded, 'totals'>): VNode {
   const { machines } = useContext(Services)
-  return html`<${Card} title="Machines" aside=${html`<a href="/machines">All</a>`} flush><ul class="rows">${totals.map(
-    (lane) => {
-      const shape = machineNamed(machines, lane.machine, lane.version)
-      return html`<li key=${lane.name}><div class="text"><a class="what" href=${machineHref(lane.machine, lane.version)}>${wordsOf(lane.machine)}</a><${LaneBar} machine=${shape} counts=${lane.counts} /></div><a class="figure" href=${listHref({ machine: lane.machine, version: lane.version, newest: true })}>${countText(lane.total)}</a></li>`
-    },
-  )}</ul><//>`
+  // A machine that nothing has been submitted to is a way to begin.
+  const unused = machines.filter(
+    ({ name, parent, submitPath }) =>
+      parent === null && submitPath !== '/api/actions' && !totals.some(({ machine }) => machine === name),
+  )
+  return html`<${Card} title="Machines" aside=${html`<a href="/machines">All</a>`} flush><ul class="rows">${unused.map(
+    ({ name, version }) =>
+      html`<li key=${`unused ${name} ${version}`}><div class="text"><a class="what" href=${machineHref(name, version)}>${wordsOf(name)}</a></div><span class="figure faint">0</span></li>`,
+  )}${totals.map((lane) => {
+    const shape = machineNamed(machines, lane.machine, lane.version)
+    return html`<li key=${lane.name}><div class="text"><a class="what" href=${machineHref(lane.machine, lane.version)}>${wordsOf(lane.machine)}</a><${LaneBar} machine=${shape} counts=${lane.counts} /></div><a class="figure" href=${listHref({ machine: lane.machine, version: lane.version, newest: true })}>${countText(lane.total)}</a></li>`
+  })}</ul><//>`
 }

@@ -8,7 +8,7 @@ export function SampleOffer(): VNode {
   const [isOffered, setOffered] = useState(false)
   const [isBusy, setBusy] = useState(false)
   useEffect(() => {
-    if (!mayDo(session, 'submitter')) return
+    if (!mayDo(session, 'operator')) return
     api.get<{ readonly offered?: boolean }>('/api/samples').then(
       ({ offered }) => setOffered(offered === true),
       () => {},

@@ -1,8 +1,8 @@
-import { type JobOffer, Problem } from '../api.ts'
+import type { JobOffer, Problem } from '../api.ts'
 import { useLoaded } from '../loading.ts'
 import { Card } from '../parts/card.ts'
 import { ProblemNote } from '../parts/problem-note.ts'
-import { type FieldSchema, initialOf, SchemaForm, typedValue } from '../parts/schema-form.ts'
+import { useSchemaForm } from '../parts/schema-form.ts'
 import { navigate, useRoute, withQuery } from '../route.ts'
 import { Services } from '../services.ts'
 import { html, useContext, useState, type VNode } from '../view.ts'
@@ -29,27 +29,10 @@ export function SubmitJob(): VNode {
 
 function JobForm({ offer }: { readonly offer: JobOffer }): VNode {
   const { api, toast } = useContext(Services)
-  const schema = (offer.parameters ?? {}) as FieldSchema
-  const hasFields = schema.type === 'object' && Object.keys(schema.properties ?? {}).length > 0
-  const [typed, setTyped] = useState<Readonly<Record<string, string | boolean>>>({})
-  const [json, setJson] = useState('{}')
+  const { form, read } = useSchemaForm(offer.parameters, 'parameters')
   const [collection, setCollection] = useState('')
   const [key, setKey] = useState('')
   const [problem, setProblem] = useState<Problem | null>(null)
-  const parameters = (): unknown => {
-    if (!hasFields) return JSON.parse(json)
-    const entries = Object.entries(schema.properties ?? {}).map(
-      ([name, field]) => [name, fieldValue(name, field)] as const,
-    )
-    return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
-  }
-  const fieldValue = (name: string, field: FieldSchema): unknown => {
-    try {
-      return typedValue(field, typed[name] ?? initialOf(field))
-    } catch {
-      throw new Problem(0, { detail: `${name} must be JSON.` })
-    }
-  }
   const submit = async (event: Event) => {
     event.preventDefault()
     setProblem(null)
@@ -57,24 +40,18 @@ function JobForm({ offer }: { readonly offer: JobOffer }): VNode {
       const { id, existing } = await api.startJob({
         definition: offer.id,
         version: offer.version,
-        parameters: parameters(),
+        parameters: read(),
         ...(key === '' ? {} : { key }),
         ...(collection === '' ? {} : { collection }),
       })
       toast(existing ? 'This key was used before: this is its job.' : 'The job has been started.')
       navigate(`/entities/${id}`)
     } catch (error) {
-      setProblem(
-        error instanceof Problem ? error : new Problem(0, { detail: `The parameters must be JSON: ${String(error)}` }),
-      )
+      setProblem(error as Problem)
     }
   }
   return html`<form class="form" onSubmit=${submit}>
-    ${
-      hasFields
-        ? html`<${SchemaForm} schema=${schema} typed=${typed} onType=${(name: string, value: string | boolean) => setTyped({ ...typed, [name]: value })} />`
-        : html`<label class="field">Parameters<textarea class="code" name="parameters" spellcheck="false" value=${json} onInput=${(event: Event) => setJson((event.target as HTMLTextAreaElement).value)}></textarea></label>`
-    }
+    ${form}
     <div class="columns">
       <label class="field">Collection <span class="hint">optional</span><input name="collection" value=${collection} maxlength="200" onInput=${(event: Event) => setCollection((event.target as HTMLInputElement).value)} /></label>
       <label class="field">Key <span class="hint">optional; the same key is the same job</span><input name="key" value=${key} maxlength="200" onInput=${(event: Event) => setKey((event.target as HTMLInputElement).value)} /></label>

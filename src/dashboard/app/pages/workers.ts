@@ -25,7 +25,7 @@ export function Workers(): VNode {
         (worker) => html`<tr key=${worker.id}>
         <td><div class="name">${worker.name}</div><div class="faint">${worker.host}, process ${worker.pid}, ${worker.program}</div></td>
         <td><div class="chips">${worker.machines.map((machine) => html`<span key=${machine} class="badge note">${machine}</span>`)}</div></td>
-        <td>${worker.roles.length === 0 ? html`<span class="faint">every one</span>` : worker.roles.join(', ')}</td>
+        <td>${worker.roles.length === 0 ? html`<span class="faint">all</span>` : worker.roles.join(', ')}</td>
         <td class="number">${countText(worker.leases)}</td>
         <td class="number soft"><${Time} at=${worker.renewedAt} /></td>
         <td class="number soft"><${Time} at=${worker.expiresAt} /></td>

@@ -1,9 +1,10 @@
 import type { Detail } from '../../../control.ts'
 import { wordsOf } from '../format.ts'
 import { machineNamed, mayDo, Services } from '../services.ts'
-import { toneOf } from '../tone.ts'
+import { stateText, toneOf } from '../tone.ts'
 import { html, useContext, useState, type VNode } from '../view.ts'
 import { ConfirmDialog } from './confirm-dialog.ts'
+import { nameOf as titleOf } from './entity-table.ts'
 
 type Choice = Detail['actions'][number]
 
@@ -30,9 +31,9 @@ export function ActionBar({ detail, onDone }: { readonly detail: Detail; readonl
     )}
     ${
       chosen
-        ? html`<${ConfirmDialog} title=${nameOf(chosen)} verb=${nameOf(chosen)} warning=${chosen.warning} isDangerous=${isDangerous(chosen)}
+        ? html`<${ConfirmDialog} title=${`${nameOf(chosen)}: ${titleOf(detail)}`} verb=${nameOf(chosen)} warning=${chosen.warning} isDangerous=${isDangerous(chosen)}
           onClose=${() => setChosen(null)} onConfirm=${act}>
-          <p>Entity <b>#${detail.id}</b> goes from <b>${detail.state}</b> to <b>${chosen.to}</b>.</p>
+          <p>${wordsOf(detail.machine)} <b>${titleOf(detail)}</b> goes from <b>${stateText(machine, detail.state)}</b> to <b>${stateText(machine, chosen.to)}</b>.</p>
         <//>`
         : null
     }
@@ -49,7 +50,9 @@ export function ActionBar({ detail, onDone }: { readonly detail: Detail; readonl
     })
     setChosen(null)
     toast(
-      result.kind === 'done' ? `Done: it is ${result.state} now.` : `Asked for: ${wordsOf(choice.action)} runs next.`,
+      result.kind === 'done'
+        ? `Done: ${titleOf(detail)} is ${stateText(machine, result.state)} now.`
+        : `Asked for: ${wordsOf(choice.action)} of ${titleOf(detail)} runs next.`,
     )
     onDone()
   }

@@ -12,10 +12,12 @@ interface BulkProps {
   /** As the API takes it. */
   readonly filter: Readonly<Record<string, unknown>>
   readonly state?: string | undefined
+  /** The filter in words: what the dialog acts on. */
+  readonly subject: string
 }
 
 /** One action on all that a list shows: counted first, then confirmed, then a walk that can be watched. */
-export function BulkAction({ machine, filter, state }: BulkProps): VNode | null {
+export function BulkAction({ machine, filter, state, subject }: BulkProps): VNode | null {
   const { api, session, toast } = useContext(Services)
   const [chosen, setChosen] = useState<{
     readonly action: string
@@ -39,7 +41,7 @@ export function BulkAction({ machine, filter, state }: BulkProps): VNode | null 
     ${offered.map(({ action }) => html`<button type="button" key=${action} class="button small" onClick=${() => choose(action)}>${wordsOf(action)} all</button>`)}
     ${
       chosen
-        ? html`<${ConfirmDialog} title=${`${wordsOf(chosen.action)} all that match`} verb=${chosen.run ? `${wordsOf(chosen.action)} ${countText(chosen.run.matching)}` : 'Counting…'}
+        ? html`<${ConfirmDialog} title=${`${wordsOf(chosen.action)}: ${subject}`} verb=${chosen.run ? `${wordsOf(chosen.action)} ${countText(chosen.run.matching)}` : 'Counting…'}
           isDangerous=${(chosen.run?.warnings.length ?? 0) > 0} isReady=${chosen.run !== null && chosen.run.matching > 0} isReasonNeeded
           onClose=${() => setChosen(null)} onConfirm=${confirm}>
           ${chosen.problem ? html`<${ProblemNote} problem=${chosen.problem} />` : null}

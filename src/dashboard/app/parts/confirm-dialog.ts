@@ -45,7 +45,7 @@ export function ConfirmDialog(props: ConfirmProps): VNode {
       ${problem ? html`<${ProblemNote} problem=${problem} />` : null}
       <div class="buttons">
         <button type="submit" class=${`button main${isDangerous ? ' danger' : ''}`} disabled=${isBusy || !isReady}>${verb}</button>
-        <button type="button" class="button" onClick=${onClose}>Close</button>
+        <button type="button" class="button" onClick=${onClose}>Back</button>
       </div>
     </form>
   <//>`

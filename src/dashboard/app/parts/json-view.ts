@@ -4,7 +4,7 @@ import { html, useContext, type View, type VNode } from '../view.ts'
 const charactersMax = 200_000
 
 /** Data as text, in colours, with a button that copies it. */
-export function JsonView({ value }: { readonly value: unknown }): VNode {
+export function JsonView({ value, label }: { readonly value: unknown; readonly label: string }): VNode {
   const { toast } = useContext(Services)
   const text = JSON.stringify(value ?? null, null, 2)
   const copy = async () => {
@@ -16,7 +16,7 @@ export function JsonView({ value }: { readonly value: unknown }): VNode {
     }
   }
   return html`<div class="json">
-    <pre tabindex="0" role="region" aria-label="Data as JSON">${coloured(text.slice(0, charactersMax))}${text.length > charactersMax ? '\n… copy for the rest' : null}</pre>
+    <pre tabindex="0" role="region" aria-label=${label}>${coloured(text.slice(0, charactersMax))}${text.length > charactersMax ? '\n… copy for the rest' : null}</pre>
     <button type="button" class="button small copy" onClick=${copy}>Copy</button>
   </div>`
 }

@@ -20,6 +20,11 @@ function sorted({ machine, counts, isAtRest }: Shown) {
     .filter(([, count]) => count > 0)
     .map(([state, count]) => ({ state, count, tone: toneNow(state) }))
     .toSorted((one, other) => toneOrder.indexOf(one.tone) - toneOrder.indexOf(other.tone))
+    .map((shown, index, all) => {
+      // Two states of one colour are told apart by their pattern.
+      const nth = all.slice(0, index).filter(({ tone }) => tone === shown.tone).length
+      return { ...shown, look: nth === 0 ? shown.tone : `${shown.tone} pattern${Math.min(nth, 3)}` }
+    })
 }
 
 /** How many are in which state, as one bar. */
@@ -29,7 +34,7 @@ export function LaneBar({ machine, counts, isAtRest, large }: Shown & { readonly
   const label =
     shown.map(({ state, count }) => `${countText(count)} ${stateText(machine, state)}`).join(', ') || 'nothing yet'
   return html`<div class=${large ? 'bar large' : 'bar'} role="img" aria-label=${label} title=${label}>
-    ${shown.map(({ state, count, tone }) => html`<span key=${state} class=${tone} style=${{ width: `${(count / total) * 100}%` }}></span>`)}
+    ${shown.map(({ state, count, look }) => html`<span key=${state} class=${look} style=${{ width: `${(count / total) * 100}%` }}></span>`)}
   </div>`
 }
 
@@ -42,8 +47,8 @@ export function LaneLegend({
 }: Shown & { readonly hrefOf: (state: string) => string }): VNode {
   return html`<ul class="legend">
     ${sorted({ machine, counts, isAtRest }).map(
-      ({ state, count, tone }) =>
-        html`<li key=${state}><a href=${hrefOf(state)}><span class=${`dot ${tone}`}></span><b>${countText(count)}</b> ${stateText(machine, state)}</a></li>`,
+      ({ state, count, look }) =>
+        html`<li key=${state}><a href=${hrefOf(state)}><span class=${`dot ${look}`}></span><b>${countText(count)}</b> ${stateText(machine, state)}</a></li>`,
     )}
   </ul>`
 }

@@ -75,7 +75,7 @@ function Box({ node, machine, counts, hrefOf, visited }: DrawingProps & { readon
     <rect x=${node.x - node.width / 2} y=${node.y - node.height / 2} width=${node.width} height=${node.height} rx="11" />
     ${node.initial ? html`<circle class="start" cx=${node.x - node.width / 2 + 11} cy=${node.y - node.height / 2 + 11} r="3.2" />` : null}
     <text class="name" x=${node.x} y=${hasFigure ? node.y - 6 : node.y + 4} text-anchor="middle">${name}</text>
-    ${hasFigure ? html`<text class="count" x=${node.x} y=${node.y + 16} text-anchor="middle">${counts ? shortCount(count) : 'is here'}</text>` : null}`
+    ${hasFigure ? html`<text class="count" x=${node.x} y=${node.y + 16} text-anchor="middle">${counts ? shortCount(count) : 'now here'}</text>` : null}`
   return hrefOf
     ? html`<a class=${classes.join(' ')} href=${hrefOf(node.state)}>${inside}</a>`
     : html`<g class=${classes.join(' ')}>${inside}</g>`

@@ -28,7 +28,7 @@ export function ReportCard({
   const parts = reportParts(result)
   return html`<${Card} title="Report"><div class="stack report">
     ${parts.map((part, index) => html`<${Part} key=${index} part=${part} hrefOf=${hrefOf} />`)}
-    <details><summary>As JSON</summary><${JsonView} value=${result} /></details>
+    <details><summary>As JSON</summary><${JsonView} value=${result} label="Report as JSON" /></details>
   </div><//>`
 }
 

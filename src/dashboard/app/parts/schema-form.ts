@@ -1,5 +1,6 @@
+import { Problem } from '../api.ts'
 import { wordsOf } from '../format.ts'
-import { html, type View, type VNode } from '../view.ts'
+import { html, useState, type View, type VNode } from '../view.ts'
 
 /** The part of JSON Schema that a form can ask for. What goes beyond it is asked for as JSON. */
 export interface FieldSchema {
@@ -69,6 +70,41 @@ export function initialOf(schema: FieldSchema): string | boolean {
   return typeof schema.default === 'object' ? JSON.stringify(schema.default, null, 2) : String(schema.default)
 }
 
+/** A form for a value of the schema, or a text area for JSON where the schema is no object with fields. */
+export function useSchemaForm(given: unknown, name: string): { readonly form: VNode; read(): unknown } {
+  const schema = (given ?? {}) as FieldSchema
+  const fields = Object.entries((schema.type === 'object' && schema.properties) || {})
+  const [typed, setTyped] = useState<Readonly<Record<string, string | boolean>>>({})
+  const [json, setJson] = useState('{}')
+  const onType = (field: string, value: string | boolean) => setTyped({ ...typed, [field]: value })
+  const fieldValue = (field: string, fieldSchema: FieldSchema): unknown => {
+    try {
+      return typedValue(fieldSchema, typed[field] ?? initialOf(fieldSchema))
+    } catch {
+      throw new Problem(0, { detail: `${field} must be JSON.` })
+    }
+  }
+  if (fields.length === 0) {
+    const form = html`<label class="field">${wordsOf(name)}<textarea class="code" name=${name} spellcheck="false" value=${json} onInput=${(event: Event) => setJson((event.target as HTMLTextAreaElement).value)}></textarea></label>`
+    return { form, read: () => parsed(json, name) }
+  }
+  return {
+    form: html`<${SchemaForm} schema=${schema} typed=${typed} onType=${onType} />`,
+    read: () =>
+      Object.fromEntries(
+        fields.map(([field, one]) => [field, fieldValue(field, one)]).filter(([, value]) => value !== undefined),
+      ),
+  }
+}
+
+function parsed(json: string, name: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch (error) {
+    throw new Problem(0, { detail: `The ${name} must be JSON: ${(error as Error).message}` })
+  }
+}
+
 interface FormProps {
   readonly schema: FieldSchema
   readonly typed: Readonly<Record<string, string | boolean>>
@@ -76,7 +112,7 @@ interface FormProps {
 }
 
 /** One field for each property. */
-export function SchemaForm({ schema, typed, onType }: FormProps): VNode {
+function SchemaForm({ schema, typed, onType }: FormProps): VNode {
   const required = new Set(schema.required ?? [])
   const fields = Object.entries(schema.properties ?? {})
   return html`<div class="form">${fields.map(([name, field]) => {

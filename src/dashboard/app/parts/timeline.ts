@@ -3,7 +3,7 @@ import { durationText } from '../format.ts'
 import { machineNamed, Services } from '../services.ts'
 import { toneOf } from '../tone.ts'
 import { html, useContext, type VNode } from '../view.ts'
-import { Time } from './time.ts'
+import { Moment } from './time.ts'
 
 interface TimelineProps {
   readonly machine: string
@@ -22,7 +22,7 @@ export function Timeline({ machine, version, events }: TimelineProps): VNode {
     <span class=${`knot ${event.to === null ? 'waiting' : toneOf(shape, event.to)}`}></span>
     <div>
       <div class="what"><b>${event.transition}</b>${event.to === null ? null : html`<span class="soft">${event.from === null ? '' : `${event.from} → `}${event.to}</span>`}</div>
-      <div class="more"><${Time} at=${event.at} />${before && event.at > before.at ? ` · after ${durationText(event.at - before.at)}` : ''} · ${event.cause}${event.actor ? ` · ${event.actor}${event.role ? ` (${event.role})` : ''}` : ''}${event.generation > 0 ? ` · generation ${event.generation}` : ''}</div>
+      <div class="more"><${Moment} at=${event.at} />${before && event.at > before.at ? ` · after ${durationText(event.at - before.at)}` : ''} · ${event.cause}${event.actor ? ` · ${event.actor}${event.role ? ` (${event.role})` : ''}` : ''}${event.generation > 0 ? ` · reopened ${event.generation === 1 ? 'once' : `${event.generation} times`}` : ''}</div>
       ${event.reason ? html`<div class="more">“${event.reason}”</div>` : null}
       ${event.error ? html`<div class="error">${event.error}</div>` : null}
     </div>
