@@ -187,6 +187,16 @@ export interface Tuning<D = unknown> {
   readonly retentionMs?: (entity: View<D>) => number | null | undefined
   /** By processor: ceilings of `concurrencyPer` for some values of its label. All others have the policy's. */
   readonly ceilings?: Readonly<Record<string, Readonly<Record<string, number>>>>
+  /** What this process can do of the machine, where that is not all: workers say so, and `explain` knows whom to look for. */
+  readonly serves?: Serves<D>
+}
+
+export interface Serves<D = unknown> {
+  /** What the names are of, for people: `job definition`. */
+  readonly what: string
+  readonly names: readonly string[]
+  /** The one that this entity needs. */
+  readonly nameOf: (data: D) => string
 }
 
 /** The part of a policy that concerns one run. */

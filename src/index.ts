@@ -48,7 +48,7 @@ export {
 export type { MachineFault, MachineFaultCode } from './machine-fault.ts'
 export { type MachineWarning, type MachineWarningCode, machineWarnings } from './machine-warning.ts'
 export { toMermaid } from './mermaid.ts'
-export { done, fail, type Outcome, poll, retry, type Sums } from './outcome.ts'
+export { done, elsewhere, fail, type Outcome, poll, retry, type Sums } from './outcome.ts'
 export type { Decision } from './path.ts'
 export { type Backoff, defaultPolicy, type Policy } from './policy.ts'
 export type { Pool, PoolShare, Take } from './pool.ts'

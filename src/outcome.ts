@@ -2,7 +2,7 @@
 export type Outcome =
   | { readonly kind: 'done'; readonly data?: unknown; readonly sums?: Sums }
   | { readonly kind: 'retry'; readonly error: string; readonly delayMs?: number; readonly data?: unknown }
-  | { readonly kind: 'poll'; readonly afterMs: number; readonly data?: unknown }
+  | { readonly kind: 'poll'; readonly afterMs: number; readonly data?: unknown; readonly elsewhere?: true }
   | { readonly kind: 'fail'; readonly reason: string; readonly error?: string; readonly data?: unknown }
 
 /** Named amounts that an entity adds to its lane: records, bytes. */
@@ -25,6 +25,14 @@ export function retry(error: string, delayMs?: number): Outcome {
 /** Nothing is wrong; ask again later. Never counted as an attempt. */
 export function poll(afterMs: number, data?: unknown): Outcome {
   return { kind: 'poll', afterMs, ...(data === undefined ? {} : { data }) }
+}
+
+/**
+ * This process cannot do it, another may: the worker does not claim children of the same parent again. For a root it is a poll and no
+ * more.
+ */
+export function elsewhere(afterMs: number, data?: unknown): Outcome {
+  return { kind: 'poll', afterMs, elsewhere: true, ...(data === undefined ? {} : { data }) }
 }
 
 /** It went wrong for good. `reason` is a short stable phrase: lanes count failures by it; `error` tells the rest. */

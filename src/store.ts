@@ -263,6 +263,11 @@ export interface ClaimRequest {
   readonly bytes: number
   /** Until it asks again the worker waits for whoever comes: a store may keep for it what is born in this process, leased from the first moment on. */
   readonly awaits?: boolean
+  /**
+   * The worker cannot run children of these parents and leaves them to others. They must not slow the claim down: a store puts them
+   * aside, or passes by their line as a whole.
+   */
+  readonly avoid?: ReadonlySet<EntityId>
 }
 
 export interface ClaimResult {

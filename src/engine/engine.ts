@@ -60,7 +60,7 @@ export class Engine {
       pid: options.pid ?? 0,
       program: options.program ?? '',
       roles: options.roles ?? [],
-      machines: registry.names,
+      machines: registry.served,
     })
     this.#sweeper = new Sweeper(this.#services, () => this.#worker.look())
     this.control = new LocalControl(this.#services, (at) => this.#expect({ for: 'run', at }))

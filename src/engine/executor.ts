@@ -1,5 +1,5 @@
 import { chooseRun, decide, type Occurrence } from '../decide.ts'
-import type { Request, Wait } from '../entity.ts'
+import type { Entity, Request, Wait } from '../entity.ts'
 import { isSluiceError, messageOf } from '../errors.ts'
 import type { Hold } from '../hold.ts'
 import { type Facts, type Processor, processorOf } from '../implementation.ts'
@@ -117,7 +117,7 @@ export class Executor {
     if (over) return this.conclude(work, path, over)
     if (edge.on === 'children') return this.#runOverChildren(work, path, edge, processor)
     const outcome = runEdge(implementation, edge, processor, this.contextOf(work, path, edge))
-    return outcome instanceof Promise ? outcome : this.conclude(work, path, occurrenceOf(edge, outcome))
+    return outcome instanceof Promise ? outcome : this.conclude(work, path, this.#occurrence(work, edge, outcome))
   }
 
   async #runOverChildren(work: Work, path: Path, edge: Edge, processor: Processor): Promise<Outcome> {
@@ -130,7 +130,12 @@ export class Executor {
     // A checkpoint may have begun a new path meanwhile.
     const path = this.pathOf(work)
     path.facts = this.facts(path.request)
-    return this.conclude(work, path, occurrenceOf(work.edge as Edge, outcome))
+    return this.conclude(work, path, this.#occurrence(work, work.edge as Edge, outcome))
+  }
+
+  #occurrence({ running }: Work, edge: Edge, outcome: Outcome): Occurrence {
+    if (outcome.kind === 'poll' && outcome.elsewhere) this.#worker.avoid(running.entity)
+    return occurrenceOf(edge, outcome)
   }
 
   /** It does not run: its last run timed out and nobody has recorded that yet, or accidents have used up all its attempts. */
@@ -170,13 +175,8 @@ export class Executor {
     running.entity = afterMove(running.entity, move)
     running.wrote = false
     // From here on the path begins where that move ended, in the run that is under way.
-    work.path = new Path(
-      running.run.implementation,
-      running.entity,
-      path.data,
-      path.facts,
-      this.#services.limits.hopsMax,
-    )
+    const { hopsMax } = this.#services.limits
+    work.path = new Path(running.run.implementation, running.entity, path.data, path.facts, hopsMax)
     work.path.runs = runs
   }
 
@@ -428,6 +428,8 @@ export interface ExecutorWorker {
   goOn(running: Running, run: Run): void
   /** The processor is through; only the commit is awaited. */
   returned(running: Running): void
+  /** This process cannot do it: it and its siblings are left to others. */
+  avoid(entity: Entity): void
   /** A run ended and was not saved: the store may still keep its lease for this worker. */
   doubt(): void
   /** Its lease is over. */

@@ -62,7 +62,7 @@ function lane(name: string, changes: Partial<Lane> = {}): Lane {
 /** A chunk that is ready and served, unless the test says otherwise. */
 function situation(entity: Partial<Entity>, changes: Partial<Situation> = {}): Situation {
   return {
-    ...{ entity: { ...ready, ...entity }, now, machine: chunk, run, lanes: [], parent: job },
+    ...{ entity: { ...ready, ...entity }, now, machine: chunk, needs: null, run, lanes: [], parent: job },
     ...{
       parentLanes: [lane('step 10')],
       holds: [],

@@ -7,7 +7,7 @@ import type { Worker } from '../lease.ts'
 import { isFinal, type Machine } from '../machine.ts'
 import type { Pool } from '../pool.ts'
 import { ceilingOf } from '../store.ts'
-import { nameOf, type Run } from './registry.ts'
+import { nameOf, type Run, servedName } from './registry.ts'
 import type { StoreTrouble } from './trouble.ts'
 
 /** All that is known of an entity that does not move, read at one moment. */
@@ -16,6 +16,8 @@ export interface Situation {
   readonly now: number
   /** Null: this process does not know the machine. */
   readonly machine: Machine | null
+  /** What a worker must be able to do besides: a job definition that it knows. Null: the machine says it all. */
+  readonly needs: { readonly what: string; readonly name: string } | null
   /** What a worker would take up; null: the entity waits for something else than a worker. */
   readonly run: Run | null
   readonly lanes: readonly Lane[]
@@ -238,7 +240,8 @@ function later({ entity, run, now }: Situation, wait: RunWait): Answer | null {
 }
 
 /** Whatever is to be done with it now, nobody who is alive can do it. What is not due yet is explained by its time. */
-function unserved({ entity, run, workers, lanes, now }: Situation): Answer | null {
+function unserved(situation: Situation): Answer | null {
+  const { entity, run, workers, lanes, needs, now } = situation
   const { wait } = entity
   if (wait.for === 'nothing' || !isDue(wait, lanes, now)) return null
   const machine = nameOf(entity.machine, entity.version)
@@ -254,9 +257,22 @@ function unserved({ entity, run, workers, lanes, now }: Situation): Answer | nul
       facts,
     }
   }
+  const able = ableOf(situation, knowing)
+  if (able.length === 0 && needs && wait.for === 'run') {
+    const who = knowing.length === 1 ? 'the live worker does' : `none of the ${knowing.length} live workers does`
+    const sentence = `${nameIt(entity)} is ready, but no worker serves ${needs.what} ${needs.name}: ${who}${knowing.length === 1 ? ' not' : ''}. Start one that does.`
+    return { kind: 'no_worker', sentence, facts: { ...facts, [needs.what]: needs.name } }
+  }
   if (role === null || knowing.some(({ roles }) => roles.length === 0 || roles.includes(role))) return null
   const sentence = `${nameIt(entity)} is ready, but none of the ${knowing.length} live workers that serve ${machine} has the role ${role}. Start one that has.`
   return { kind: 'no_worker', sentence, facts }
+}
+
+/** Those of the workers that serve its machine which can also do what it needs. */
+function ableOf({ entity, needs }: Situation, knowing: readonly Worker[]): readonly Worker[] {
+  if (needs === null) return knowing
+  const machine = nameOf(entity.machine, entity.version)
+  return knowing.filter(({ machines }) => machines.includes(servedName(machine, needs.name)))
 }
 
 function isDue(wait: Exclude<Wait, { for: 'nothing' }>, lanes: readonly Lane[], now: number): boolean {
@@ -274,10 +290,13 @@ function suspected({ entity, run }: Situation): Answer | null {
   return { kind: 'suspect', sentence, facts }
 }
 
-function inLine({ entity, workers, now }: Situation, wait: RunWait): Answer {
+function inLine(situation: Situation, wait: RunWait): Answer {
+  const { entity, workers, needs, now } = situation
   const machine = nameOf(entity.machine, entity.version)
-  const serving = workers.filter((worker) => worker.machines.includes(machine))
-  const sentence = `${nameIt(entity)} is ready and waits in line since ${durationText(now - wait.at)} with priority ${entity.priority}; ${serving.length} live ${serving.length === 1 ? 'worker serves' : 'workers serve'} ${machine}.`
+  const knowing = workers.filter((worker) => worker.machines.includes(machine))
+  const serving = ableOf(situation, knowing)
+  const what = needs ? `${needs.what} ${needs.name}` : machine
+  const sentence = `${nameIt(entity)} is ready and waits in line since ${durationText(now - wait.at)} with priority ${entity.priority}; ${serving.length} live ${serving.length === 1 ? 'worker serves' : 'workers serve'} ${what}.`
   return {
     kind: 'ready',
     sentence,

@@ -78,6 +78,16 @@ export class Registry {
     return this.#byName.get(machine)?.get(version) ?? null
   }
 
+  /** What a worker of this process says of itself: machines, and what it can do of each where that is not all. */
+  get served(): readonly string[] {
+    return [...this.#byName.values()].flatMap((versions) =>
+      [...versions.values()].flatMap(({ machine, tuning }) => {
+        const name = nameOf(machine.name, machine.version)
+        return [name, ...(tuning.serves?.names ?? []).map((own) => servedName(name, own))]
+      }),
+    )
+  }
+
   rows(): readonly MachineRow[] {
     return this.machines.map(({ schema: _schema, ...machine }) => ({
       name: machine.name,
@@ -95,6 +105,11 @@ export function placeOf(machine: { name: string; version: number }, state: strin
 
 export function nameOf(machine: string, version: number): string {
   return `${machine}@${version}`
+}
+
+/** As a worker says it: `chunked_chunk@1:nightly@2`. */
+export function servedName(machine: string, name: string): string {
+  return `${machine}:${name}`
 }
 
 /** Every state in which an entity can wait to run, and every edge with a processor that can be asked for. */

@@ -1,4 +1,5 @@
 import type { Entity, EntityId } from '../entity.ts'
+import type { Implementation } from '../implementation.ts'
 import type { Lane } from '../lane.ts'
 import { choicesOf } from './detail.ts'
 import { openBefore, poolsFor, type Situation } from './explain.ts'
@@ -12,6 +13,7 @@ const blockingMax = 10
 export async function situationOf(services: Services, entity: Entity): Promise<Situation> {
   const { store, registry } = services
   const run = runOf(registry, entity)
+  const implementation = registry.find(entity.machine, entity.version)
   const pools = poolsFor(entity, run).map(({ name }) => name)
   const [parents, lanes, holds, shares, workers] = await Promise.all([
     entity.parent === null ? [] : store.get([entity.parent]),
@@ -25,7 +27,8 @@ export async function situationOf(services: Services, entity: Entity): Promise<S
   return {
     entity,
     now: store.time(),
-    machine: registry.find(entity.machine, entity.version)?.machine ?? null,
+    machine: implementation?.machine ?? null,
+    needs: needsOf(implementation, entity),
     run,
     lanes: own,
     parent: parents[0] ?? null,
@@ -37,6 +40,12 @@ export async function situationOf(services: Services, entity: Entity): Promise<S
     actions: choicesOf(services, entity, own),
     trouble: services.troubles.current(),
   }
+}
+
+/** What a worker must be able to do, if the machine alone does not say it. */
+function needsOf(implementation: Implementation | null, { data }: Entity): Situation['needs'] {
+  const serves = implementation?.tuning.serves
+  return serves ? { what: serves.what, name: serves.nameOf(JSON.parse(data)) } : null
 }
 
 function runOf(registry: Registry, entity: Entity): Run | null {

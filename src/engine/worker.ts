@@ -4,6 +4,7 @@ import { isSluiceError, messageOf, SluiceError } from '../errors.ts'
 import type { WorkerIdentity } from '../lease.ts'
 import { claimPlan, type Machine } from '../machine.ts'
 import type { ClaimRun } from '../store.ts'
+import { Avoided } from './avoided.ts'
 import { Executor } from './executor.ts'
 import { GroupExecutor } from './group-executor.ts'
 import { Membership } from './membership.ts'
@@ -36,6 +37,7 @@ export class Worker {
   #again = false
   /** Nothing waits for these: a place that becomes free is no reason to ask. Until somebody says that there is something. */
   readonly #dry = new Set<Run>()
+  readonly #avoided = new Avoided()
   #looks = 0
   #cancelPoll = () => {}
   #cancelLook: (() => void) | null = null
@@ -61,6 +63,7 @@ export class Worker {
       goOn: (running, run) => this.#goOn(running, run),
       unreserve: (run) => this.#free(this.#slotsOf(run)),
       returned: (running) => this.#returned(running),
+      avoid: (entity) => this.#avoided.add(entity),
       doubt: () => this.#doubt(),
       ended: (running) => this.#over(running),
       broke: (group, error) => this.#broke(group, error),
@@ -211,11 +214,9 @@ export class Worker {
     if (claimable.size === 0) return false
     const [asked, runs] = [[...claimable.keys()], [...claimable.values()]]
     const looks = this.#looks
-    const limit = Math.min(
-      limits.claimMax,
-      runs.reduce((sum, run) => sum + run.limit, 0),
-    )
-    const request = { worker, runs, limit, bytes: limits.claimBytesMax, awaits: true }
+    const room = runs.reduce((sum, run) => sum + run.limit, 0)
+    const limit = Math.min(limits.claimMax, room)
+    const request = { worker, runs, limit, bytes: limits.claimBytesMax, awaits: true, ...this.#avoided.request }
     const { entities, suspects, idle = [] } = await store.claim(request)
     // The lease was lost while the claim was under way: the answer belongs to a worker that is no more.
     if (this.#membership.id !== worker) return false

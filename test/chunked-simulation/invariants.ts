@@ -219,9 +219,8 @@ function pollsOf(fact: MoveFact): string | null {
   if (after.errorCount !== before.errorCount)
     return `A poll raised its errors from ${before.errorCount} to ${after.errorCount}.`
   if (after.nextPollTimestamp === null) return 'It polls, and has no time for the next look.'
-  // Whoever does not know the definition cannot know its deadline either, and has not looked.
-  if (after.waitsFor !== undefined)
-    return after.pollAttempts === before.pollAttempts ? null : 'Nobody looked, and it was counted.'
+  // A process that does not know the definition has not looked: it changes nothing but the time.
+  if (after.pollAttempts === before.pollAttempts && after.pollDeadline === before.pollDeadline) return null
   if (after.pollAttempts !== before.pollAttempts + 1)
     return `Its polls went from ${before.pollAttempts} to ${after.pollAttempts}.`
   if (before.pollDeadline !== undefined && after.pollDeadline !== before.pollDeadline)

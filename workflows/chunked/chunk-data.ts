@@ -22,8 +22,6 @@ export interface ChunkData {
   /** Of the reducer's own chunk: what it is, and what came of it. */
   readonly kind?: 'REDUCER'
   readonly report?: unknown
-  /** The definition is not known to whoever took the chunk up last. */
-  readonly waitsFor?: string
   /** Label: the step's limit on how many run at once. Only chunks of limited steps carry it. */
   readonly limit?: string
   /** Label: the job, if the chunk has warnings. */

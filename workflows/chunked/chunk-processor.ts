@@ -2,6 +2,7 @@ import {
   type Context,
   defaultPolicy,
   done,
+  elsewhere,
   fail as failed,
   messageOf,
   type Outcome,
@@ -63,9 +64,9 @@ function begin(
 
 function unknown(context: Context<ChunkData>, { unknownMs }: ChunkedLimits): Outcome {
   const { data } = context
-  const waitsFor = `a process that knows job ${data.definition}`
-  context.log.warn({ definition: data.definition }, 'the definition of a job is not known here')
-  return poll(unknownMs, { ...data, waitsFor, nextPollTimestamp: context.now() + unknownMs })
+  const { definition } = data
+  context.log.debug({ definition }, 'the definition of a job is not known here: its chunks are left to others')
+  return elsewhere(unknownMs, { ...data, nextPollTimestamp: context.now() + unknownMs })
 }
 
 function runStep(
@@ -153,13 +154,12 @@ function defaultRecords({ data }: ChunkData, { chunkSize }: { chunkSize: number 
 function completed(context: Context<ChunkData>, sink: ChunkSink, records: number): Outcome {
   const { data } = context
   const { output, warnings, warned, recovered } = sink
-  const isSame = !output && !warnings && data.nextPollTimestamp === null && data.waitsFor === undefined
+  const isSame = !output && !warnings && data.nextPollTimestamp === null
   const { errorCount } = data
   const sums = records > 0 || errorCount > 0 || warned > 0 ? sumsOf(records, errorCount, sink) : undefined
   if (isSame) return done(undefined, sums)
   // Put together piece by piece: a million chunks would be copied many times over otherwise.
   const ended: Open<ChunkData> = { ...data, nextPollTimestamp: null, errorCount: errorCount + recovered }
-  if (ended.waitsFor !== undefined) delete ended.waitsFor
   if (output) {
     // The reducer reads what came of it: what it was made of is not needed any more, and both may not fit into one row.
     ended.data = null
@@ -202,9 +202,8 @@ function later(
   }
   // The last look is at the deadline itself.
   const at = Math.min(now + Math.max(10, afterMs), pollDeadline)
-  const { waitsFor: _, ...kept } = data
   return poll(Math.max(10, at - now), {
-    ...kept,
+    ...data,
     nextPollTimestamp: at,
     pollAttempts: data.pollAttempts + 1,
     pollDeadline,

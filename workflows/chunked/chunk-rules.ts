@@ -16,7 +16,7 @@ export function chunkAssigns({ messageMax }: Pick<ChunkedLimits, 'messageMax'>) 
     return counted(kept, error, messageMax)
   }
   const recordFailure: Assign<ChunkData> = ({ data }, { error, reason }) => {
-    const { waitsFor: _waits, errorMessage: _message, ...kept } = data
+    const { errorMessage: _message, ...kept } = data
     return counted({ ...kept, nextPollTimestamp: null }, error ?? reason, messageMax)
   }
   const forgetFailure: Assign<ChunkData> = ({ data }) => {

@@ -114,7 +114,7 @@ export function openChunked(options: ChunkedOptions): Chunked {
   return {
     implementations: [
       implement(chunkedJob, {
-        processors: jobProcessors(definitions, limits),
+        processors: jobProcessors(definitions),
         criteria: jobCriteria,
         assigns: jobAssigns,
         tuning: { retentionMs: ({ data, state }) => retentionOf(definitions, data, state) },
@@ -123,7 +123,15 @@ export function openChunked(options: ChunkedOptions): Chunked {
         processors: { step: chunkProcessor({ definitions, attachments, limits }) },
         criteria: chunkCriteria,
         assigns: chunkAssigns(limits),
-        tuning: { policy: chunkPolicy(definitions), ceilings: { step: definitions.ceilings } },
+        tuning: {
+          policy: chunkPolicy(definitions),
+          ceilings: { step: definitions.ceilings },
+          serves: {
+            what: 'job definition',
+            names: definitions.all.map(nameOf),
+            nameOf: ({ definition }) => definition,
+          },
+        },
       }),
     ],
     definitions: definitions.all,

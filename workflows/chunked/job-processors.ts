@@ -5,9 +5,11 @@ import { type Definitions, nameOf } from './definitions.ts'
 import type { JobData } from './job-data.ts'
 import type { JobEnding, JobHandler } from './job-definition.ts'
 import { errorsIn } from './judgement.ts'
-import type { ChunkedLimits } from './settings.ts'
 
-export function jobProcessors(definitions: Definitions, { unknownMs }: ChunkedLimits) {
+/** How soon another process may call the handler of a job whose definition is not known here. */
+const unknownJobMs = 5_000
+
+export function jobProcessors(definitions: Definitions) {
   /** The report reaches the job in the job's own move: there is one, however often the reducer was tried. */
   const takeReport: Processor<JobData> = async ({ data, children }) => {
     for await (const chunk of children({ lane: data.plan.reducer!, states: ['completed'] })) {
@@ -19,7 +21,7 @@ export function jobProcessors(definitions: Definitions, { unknownMs }: ChunkedLi
 
   const rerunFailedChunks: Processor<JobData> = async (context) => {
     const { data } = context
-    if (!(await tellFirst(context))) return poll(unknownMs)
+    if (!(await tellFirst(context))) return poll(unknownJobMs)
     const lanes = await context.readLanes()
     // Read before anything is reopened, and kept with the first group: after a crash the failed ones are not failed any more.
     const failing = data.plan.steps.find(({ id }) => (lanes.find((lane) => lane.name === id)?.counts.failed ?? 0) > 0)
@@ -60,7 +62,7 @@ export function jobProcessors(definitions: Definitions, { unknownMs }: ChunkedLi
     const known = definitions.find(name)
     if (!known) {
       context.log.warn({ definition: name }, 'the definition of a job is not known here')
-      return poll(unknownMs)
+      return poll(unknownJobMs)
     }
     const { onCompleted, onFailed } = known.definition
     const handler = context.entity.state === 'completed' ? onCompleted : onFailed

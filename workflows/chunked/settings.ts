@@ -11,7 +11,7 @@ export interface ChunkedLimits {
   /** Bytes of one attachment, and how many a job has. */
   readonly attachmentBytesMax: number
   readonly attachmentsMax: number
-  /** How soon somebody else may take up a chunk whose definition is not known here. */
+  /** How soon another process may take up a chunk whose definition is not known here. This one leaves the job alone from then on. */
   readonly unknownMs: number
   /** Jobs whose parameters are kept at hand. */
   readonly jobsAtHand: number
@@ -25,7 +25,7 @@ export const defaultChunkedLimits: ChunkedLimits = {
   listBytesMax: Math.floor(defaultLimits.dataBytesMax * 0.75),
   attachmentBytesMax: 10 * 1024 ** 3,
   attachmentsMax: 100,
-  unknownMs: 5_000,
+  unknownMs: 100,
   jobsAtHand: 200,
   reduceEvery: 10_000,
 }

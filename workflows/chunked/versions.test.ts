@@ -93,7 +93,7 @@ describe('versions, over processes', () => {
     assert.deepEqual([other.version, other.state, other.report], [2, 'completed', 2])
   })
 
-  test('a chunk of a definition that nobody knows waits, says for what, and runs when somebody comes who knows it', async () => {
+  test('a chunk of a definition that nobody knows waits, says for what it waits, and runs when somebody comes who knows it', async () => {
     const ran: number[] = []
     const { first, second } = versions((version) => ran.push(version))
     const both = openChunked({ definitions: [first, second] })
@@ -104,9 +104,10 @@ describe('versions, over processes', () => {
     const waiting = await both.job(kit.control, id)
     assert.equal(waiting.state, 'in_progress')
     const { chunks } = await both.chunks(kit.control, id)
-    const detail = await kit.control.get(chunks[0]!.id)
-    assert.equal(detail.state, 'poll_waiting')
-    assert.equal((detail.data as { waitsFor: string }).waitsFor, 'a process that knows job evolving@2')
+    const { kind, sentence } = await kit.control.explain(chunks[0]!.id)
+    assert.equal(kind, 'no_worker', sentence)
+    assert.match(sentence, /no worker serves job definition evolving@2/)
+    assert.ok((await kit.control.history(chunks[0]!.id)).length < 10, 'a process meets it once, and leaves it alone')
     assert.deepEqual([chunks[0]?.errorCount, chunks[0]?.pollAttempts], [0, 0], 'that is no error, and no look')
     assert.deepEqual(ran, [])
     // Jobs that are known go on beside it.
@@ -120,8 +121,6 @@ describe('versions, over processes', () => {
     await kit.drain()
     const view = await both.job(kit.control, id)
     assert.deepEqual([view.state, view.report], ['completed', 5])
-    const [chunk] = (await both.chunks(kit.control, id)).chunks
-    assert.equal(Object.hasOwn((await kit.control.get(chunk!.id)).data as object, 'waitsFor'), false)
   })
 
   test('two processes, one of which knows less: everything is done by the one that knows it, with all its attempts', async () => {
@@ -142,6 +141,35 @@ describe('versions, over processes', () => {
       const view = await both.job(kit.control, id)
       assert.deepEqual([view.state, view.report, view.errorCount], ['completed', size, 5])
     }
+  })
+
+  test('a process that does not know a job meets a few of its chunks, and no more', async () => {
+    const count = 300
+    const job = defineJob({ id: 'long', version: 1, parameters: none })
+      .firstStep({ id: 'list', output: z.number(), run: numbers(count) })
+      .step({ id: 'each', run: () => {} })
+    const knowing = openChunked({ definitions: [job] })
+    const ignorant = openChunked({ definitions: [] })
+    let engines = 0
+    await using kit = testKit({
+      engines: 2,
+      limits: { claimMax: 10 },
+      implementations: () => {
+        engines += 1
+        return (engines === 1 ? ignorant : knowing).implementations
+      },
+    })
+    const { id } = await knowing.start(kit.control, 'long', {})
+    await kit.drain()
+    assert.equal((await knowing.job(kit.control, id)).state, 'completed')
+    const { chunks } = await knowing.chunks(kit.control, id, { step: 'each', limit: 1_000 })
+    assert.equal(chunks.length, count)
+    let passedOn = 0
+    for (const chunk of chunks) {
+      const history = await kit.control.history(chunk.id)
+      passedOn += history.filter(({ transition }) => transition === 'poll_later').length
+    }
+    assert.ok(passedOn <= 20, `${passedOn} chunks were given back`)
   })
 
   test('a definition that was changed under its version: the chunk fails, and says what it suspects', async () => {

@@ -54,7 +54,8 @@ const everybodys = /^walk@/
  * the rules of their job), but it claims none of them, judges none of them, and says so in its row.
  */
 export function serving(store: Store, served: ReadonlySet<string>): Store {
-  const isServed = (machine: string) => served.has(machine) || everybodys.test(machine)
+  // A worker also says what it can do of a machine: `name@version:what`.
+  const isServed = (machine: string) => served.has(machine.split(':', 1)[0]!) || everybodys.test(machine)
   const ofServed = <T extends Pick<Renewal, 'identity'>>(request: T): T => ({
     ...request,
     identity: { ...request.identity, machines: request.identity.machines.filter(isServed) },

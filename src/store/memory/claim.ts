@@ -108,6 +108,8 @@ function pick(
       shut.push(row)
       continue
     }
+    const { parent } = row.entity
+    if (parent !== null && request.avoid?.has(parent)) continue
     if (!available(id) || isStopped(memory, row, run, now)) continue
     if (run.pool && roomIn(memory, units, run.pool.name, run.pool.ceiling, id) < 1) {
       merged.end(run)

@@ -282,6 +282,12 @@ function putAside(ledger: Ledger, aside: Aside): void {
       row.line = lines.enter(lines.ofLane(served, id, lane, gated, null, suspect))
       break
     }
+    case 'avoided': {
+      const { id, lane } = ledger.lanes.byId(row.lane)
+      row.line = lines.enter(lines.ofLane(served, id, lane, row.wait === waits.gatedRun, null, suspect))
+      ledger.hint('work')
+      break
+    }
     case 'hold':
       row.line = lines.enter(lines.ofHold(served, aside.hold, served.run.holdable, suspect))
       break

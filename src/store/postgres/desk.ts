@@ -41,6 +41,8 @@ export class Desk {
   readonly handover: Handover
   /** By name, those that somebody was born into. */
   readonly rootLaneIds = new Map<string, number>()
+  /** Whose children stand in lines that claims of this process have left to others. */
+  readonly avoidedLanes = new Map<number, EntityId>()
   /** Lanes of roots that claims have met; there is one for each version of a machine. */
   readonly rootLanes = new Map<number, Lane>()
   readonly limits: Limits

@@ -11,6 +11,8 @@ import { type EntityRow, moreOf, waits } from './row.ts'
 import { keyOf, type Served } from './served.ts'
 import { type PoolColumns, type Stock, shareKey } from './stock.ts'
 
+const avoidedLanesMax = 10_000
+
 export interface Pick {
   readonly row: EntityRow
   readonly bytes: number
@@ -20,6 +22,8 @@ export interface Pick {
 /** Why a row cannot run now, and so in which line it stands from now on. */
 export type Aside =
   | { readonly kind: 'lane'; readonly row: EntityRow; readonly served: Served }
+  /** The worker leaves it to others, which find it in the line of its lane. */
+  | { readonly kind: 'avoided'; readonly row: EntityRow; readonly served: Served }
   | { readonly kind: 'hold'; readonly row: EntityRow; readonly served: Served; readonly hold: number }
   | { readonly kind: 'pool' | 'label'; readonly row: EntityRow; readonly served: Served; readonly pool: string }
 
@@ -125,6 +129,8 @@ export class Selection {
     const candidates = await this.#open(served, suspect, rowsMax)
     const units = new Map<string, number>()
     const taken = new Map<Served, number>()
+    const { avoid } = this.#request
+    let passed = 0
     let bytes = 0
     for (;;) {
       const next = candidates.next()
@@ -140,6 +146,17 @@ export class Selection {
       if (this.#facts.purging.size > 0 && (await this.#isPurging(row))) continue
       if (run.pool && this.#roomLeft(units, run.pool, row.id) < 1) {
         candidates.end(tag)
+        continue
+      }
+      if (avoid && this.#isAvoided(row.lane, avoid)) {
+        // A line of their own is passed by as a whole. Others are left soon, as more of them may follow.
+        passed += 1
+        if (line.kind === 'lane') this.#leave(row.lane)
+        if (line.kind === 'lane' || passed > limits.asideMax) candidates.endLine(line)
+        else if (line.kind === 'shared' && this.#asides.size < limits.asideMax) {
+          this.#asides.set(row.id, { kind: 'avoided', row, served: tag })
+          this.#stock.rows.set(row.id, row)
+        }
         continue
       }
       const labelled = labelPool(row, run)
@@ -252,6 +269,8 @@ export class Selection {
 
   /** A line of what waits for a full pool, or for a hold to end, is passed by as a whole. */
   #isOpen(line: Line, { run }: Served): boolean {
+    const { avoid } = this.#request
+    if (avoid?.has(this.#desk.avoidedLanes.get(line.lane ?? 0) ?? 0)) return false
     const { pool } = run
     if (pool && this.#room(pool, null) < 1) return false
     if (line.hold !== null)
@@ -263,6 +282,18 @@ export class Selection {
     if (!poolPer || !line.pool.startsWith(`${poolPer.name}/`)) return true
     const ceiling = ceilingOf(poolPer, line.pool.slice(poolPer.name.length + 1))
     return this.#room({ name: line.pool, ceiling }, null) >= 1
+  }
+
+  /** Known before anybody stands at its head the next time: then the line is not read at all. */
+  #leave(lane: number): void {
+    const { avoidedLanes } = this.#desk
+    if (avoidedLanes.size >= avoidedLanesMax) avoidedLanes.clear()
+    avoidedLanes.set(lane, this.#lanes.get(lane)!.parent!)
+  }
+
+  #isAvoided(lane: number, avoid: ReadonlySet<EntityId>): boolean {
+    const { parent } = this.#lanes.get(lane)!
+    return parent !== null && avoid.has(parent)
   }
 
   #asideOf(row: EntityRow, served: Served): Aside | null {
@@ -321,6 +352,7 @@ export class Selection {
 function isSamePlace(aside: Aside, line: Line): boolean {
   switch (aside.kind) {
     case 'lane':
+    case 'avoided':
       return false
     case 'hold':
       return line.kind === 'hold' && line.hold === aside.hold && line.holdable === aside.served.run.holdable

@@ -94,6 +94,8 @@ export class Selection {
     const units = new Map<string, number>()
     const taken = new Map<Served, number>()
     const isPurging = this.#ledger.purging().size > 0
+    const { avoid } = this.#request
+    let passed = 0
     let bytes = 0
     for (let row = merged.next(); row; row = merged.next()) {
       const { line, tag } = merged.reader
@@ -102,6 +104,14 @@ export class Selection {
       if (isPurging && this.#ledger.isPurging(row.id, row.lane)) continue
       if (run.pool && roomLeft(this.#ledger, units, run.pool, row.id) < 1) {
         merged.end(tag)
+        continue
+      }
+      if (avoid && this.#isAvoided(row.lane, avoid)) {
+        // A line of their own is passed by as a whole from now on. Others are left soon, as more of them may follow.
+        passed += 1
+        if (line.kind === 'lane' || passed > limits.asideMax) merged.endLine(line)
+        else if (line.kind === 'shared' && this.#asides.size < limits.asideMax)
+          this.#asides.set(row.id, this.#ownLine(row, tag))
         continue
       }
       const labelled = labelPool(row, run)
@@ -147,6 +157,8 @@ export class Selection {
 
   /** A line of what waits for a full pool, or for a hold to end, is passed by as a whole. */
   #isOpen(line: Line, { run }: Served): boolean {
+    const { avoid } = this.#request
+    if (avoid && line.kind === 'lane' && this.#isAvoided(line.lane!, avoid)) return false
     if (line.hold !== null) return line.holdable !== run.holdable || !this.#ledger.holds.stands(line.hold, this.#now)
     if (line.pool === null) return true
     if (line.kind === 'pool') return this.#ledger.pools.hasRoom(line.pool)
@@ -155,6 +167,18 @@ export class Selection {
     if (!poolPer || !line.pool.startsWith(`${poolPer.name}/`)) return true
     const ceiling = ceilingOf(poolPer, line.pool.slice(poolPer.name.length + 1))
     return this.#ledger.pools.room(line.pool, ceiling, null) >= 1
+  }
+
+  #isAvoided(lane: number, avoid: ReadonlySet<EntityId>): boolean {
+    const { parent } = this.#ledger.lanes.byId(lane).lane
+    return parent !== null && avoid.has(parent)
+  }
+
+  /** The line of its lane, from which others take it up. */
+  #ownLine(row: EntityRow, served: Served): Line {
+    const { lanes, lines } = this.#ledger
+    const { id, lane } = lanes.byId(row.lane)
+    return lines.ofLane(served, id, lane, row.wait === waits.gatedRun, null, row.suspect > 0)
   }
 
   /** Where the row must stand instead. Null: nothing stops it. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Entity } from '../../entity.ts'
-import { aChange, aCheckpoint, aMove, someChildren, waitForNothing } from '../builders.ts'
+import { aChange, aCheckpoint, aMove, aRun, someChildren, waitForNothing } from '../builders.ts'
 import type { Story, Tell } from './story.ts'
 import { idsOf } from './story.ts'
 
@@ -147,6 +147,27 @@ export function lines(tell: Tell): void {
         assert.deepEqual(claimed, [behind.id])
       },
       { asideMax: 10 },
+    )
+  }
+
+  for (const laneSharedMax of [5, 1_000]) {
+    tell(
+      `children that a worker leaves to others never block what stands behind them, lanes shared up to ${laneSharedMax}`,
+      async (story) => {
+        const { parent, children } = await story.createParent(40, { wait: { for: 'run', at: 1 } })
+        const behind = await story.create({ wait: { for: 'run', at: 2 } })
+        const [unable, able] = [await story.register('unable'), await story.register('able')]
+        const avoid = new Set([parent.id])
+        const claimed: number[] = []
+        for (let round = 0; round < 10; round += 1) {
+          const request = { worker: unable.id, runs: [aRun()], limit: 10, bytes: 2 ** 30, avoid }
+          claimed.push(...idsOf((await story.store.claim(request)).entities))
+        }
+        assert.deepEqual(claimed, [behind.id])
+        const others = idsOf(await story.claim(able))
+        assert.deepEqual(others, idsOf(children), 'others get them, in their order')
+      },
+      { asideMax: 10, laneSharedMax },
     )
   }
 
