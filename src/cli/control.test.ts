@@ -149,17 +149,44 @@ for (const where of ['server', 'store'] as const) {
         await run(where, ['submit', 'crate', JSON.stringify({ bottles: 1, collection: where }), '--json']),
       ) as { id: number }
       assert.match((await run(where, ['explain', String(id)])).out, /stocktaking/)
-      assert.match((await run(where, ['holds'])).out, new RegExp(`^${hold.id} +collection ${where} +stocktaking`))
+      assert.match(
+        (await run(where, ['holds'])).out,
+        new RegExp(`^${hold.id} +collection ${where} +by [^\n]* stocktaking\n`, 'm'),
+      )
       const cancelled = await run(where, ['cancel', String(id), '--json'])
       assert.equal((resultIn(cancelled) as { action: string }).action, 'stop')
       assert.equal((await run(where, ['release', String(hold.id)])).out, `Hold ${hold.id} is released.\n`)
-      assert.match((await run(where, ['holds', '--past'])).out, /stocktaking .* ended /)
+      assert.match((await run(where, ['holds', '--past'])).out, / ended .* stocktaking\n/)
       assert.equal((await run(where, ['release', String(hold.id)])).status, 4)
       const empty = await run(where, ['hold', '--reason', 'x'])
       assert.deepEqual(
         [empty.status, empty.err],
         [2, 'Say what is held: --collection, --label, --machine, --state, --parent or --entity.\n'],
       )
+    })
+
+    test('labels have names, ids and times are no counts, and a child is shown under its parent', async () => {
+      const data = JSON.stringify({ bottles: 1, collection: `shelf-${where}` })
+      const { id } = resultIn(await run(where, ['submit', 'crate', data, '--json'])) as { id: number }
+      await run(where, ['watch', String(id)])
+      const listed = await run(where, ['list', '--collection', `shelf-${where}`])
+      assert.match(
+        listed.out,
+        new RegExp(`^${id} +crate +closed +collection=shelf-${where} +\\d{4}-\\d\\d-\\d\\dT[^ ]+Z\n`, 'm'),
+      )
+      const [child] = (
+        resultIn(await run(where, ['list', '--parent', String(id), '--json'])) as { entities: { id: number }[] }
+      ).entities as [{ id: number }]
+      const shown = await run(where, ['show', String(child.id)])
+      assert.match(shown.out, new RegExp(`^  parent +${id}$`, 'm'))
+      const columns = shown.out
+        .split('\n')
+        .flatMap((line) => /^ {2}(?:machine|parent|lane) +/.exec(line)?.[0].length ?? [])
+      assert.deepEqual([columns.length, new Set(columns).size], [3, 1], shown.out)
+      const explained = await run(where, ['explain', String(id)])
+      assert.match(explained.out, /^ {2}since +\d{4}-\d\d-\d\dT[^ ]+Z$/m)
+      assert.doesNotMatch(explained.out, /\d,\d{3}/)
+      assert.match((await run(where, ['status'])).out, /; 1 worker; /)
     })
 
     test('an act on many counts, asks, and tells how everybody took it', async () => {
@@ -209,12 +236,18 @@ for (const where of ['server', 'store'] as const) {
         [['act', 'burn'], 2, /^Name the entities, or all that match/],
         [['act', 'burn', '1', '--filter', 'stat=x'], 2, /FIELD=VALUE was expected/],
         [['list', '--settled', '--open'], 2, /nothing is both/],
+        [['list', '--machine', 'nope'], 2, /^There is no machine nope here\. Known: .*bottle, .*crate/],
+        [['list', '--limit', '0'], 2, /--limit.* from 1 to 1,000 was expected\.$/m],
+        [['submit', 'bottle', '{"number": 1}'], 5, /^bottle is a child of crate, whose processor makes it\./],
       ]
       for (const [words, status, sentence] of wrong) {
         const ending = await run(where, words)
         assert.match(ending.err, sentence, words.join(' '))
         assert.equal(ending.err.split('\n').length, 2)
         assert.deepEqual([ending.status, ending.out], [status, ''], words.join(' '))
+        const told = resultIn(await run(where, [...words, '--json'])) as { error: string; code: string; exit: number }
+        assert.deepEqual([`${told.error}\n`, told.exit], [ending.err, status])
+        assert.match(told.code, /^[a-z_]+$/)
       }
     })
   })

@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { stateOutcomes } from '../state-outcome.ts'
 import type { Doing } from './command.ts'
 import { filterField } from './control/filter-option.ts'
-import { eachOf, labelValue, listOf, oneOf, signedNumber, unixTime, wholeNumber } from './option.ts'
+import { eachOf, labelValue, listOf, oneOf, pageSize, signedNumber, unixTime, wholeNumber } from './option.ts'
 import { withPlace } from './place-option.ts'
 
 const outcomes = `
@@ -17,7 +17,7 @@ export function controlCommands(doing: Doing): readonly Command[] {
   const json = ['--json', 'for programs: one JSON object on standard output'] as const
   const reason = ['--reason <text>', 'why; it stands in the history'] as const
   const yes = ['--yes', 'do not ask'] as const
-  const limit = (count: number) => ['--limit <count>', 'how many', wholeNumber, count] as const
+  const limit = (count: number) => ['--limit <count>', 'how many', pageSize, count] as const
   const machineVersion = ['--machine-version <number>', 'of this version', wholeNumber] as const
   const collection = ['--collection <name>', 'of this collection'] as const
   const label = ['--label <name=value>', 'with this label', labelValue] as const

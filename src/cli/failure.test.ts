@@ -23,6 +23,13 @@ test('a message stays on one line and paints nothing', () => {
   assert.equal(sentenceOf(null), 'null')
 })
 
+test('what a server says of its parameters is said in the words of the command line', () => {
+  const fault = (message: string) => sentenceOf(new SluiceError('invalid', message))
+  assert.equal(fault('query limit: Too small: expected number to be >=1.'), '--limit: it must be at least 1.')
+  assert.equal(fault('query tokenFile: wrong; query states: odd'), '--token-file: wrong; --state: odd')
+  assert.equal(fault('The query of item 3 fails.'), 'The query of item 3 fails.')
+})
+
 test('the exit status is that of the code, and 2 for all else', () => {
   assert.equal(exitOf(new SluiceError('not_found', '')), 4)
   assert.equal(exitOf(new SluiceError('conflict', '')), 5)

@@ -1,14 +1,39 @@
-import { errorStatus, isSluiceError, messageOf } from '../errors.ts'
+import { type ErrorCode, errorStatus, isSluiceError, messageOf } from '../errors.ts'
 import { masked } from '../masked.ts'
 import { plain } from './text.ts'
 
 /** One sentence for a person, and no stack trace: whoever mistyped a name does not want to see our insides. */
 export function sentenceOf(error: unknown): string {
-  return plain(masked(systemSentence(error) ?? messageOf(error)).replaceAll(/\s*\n\s*/g, ' '), 2_000)
+  return plain(inOptions(masked(systemSentence(error) ?? messageOf(error)).replaceAll(/\s*\n\s*/g, ' ')), 2_000)
+}
+
+export function codeOf(error: unknown): ErrorCode {
+  return isSluiceError(error) ? error.code : 'internal'
 }
 
 export function exitOf(error: unknown): number {
   return isSluiceError(error) ? errorStatus[error.code].exit : 2
+}
+
+/** Fields of the API that an option has under another name. */
+const optionNames: Readonly<Record<string, string>> = {
+  version: 'machine-version',
+  states: 'state',
+  afterSeq: 'after',
+  labelName: 'label',
+  labelValue: 'label',
+}
+
+/** What a server says of its parameters, in the words of the command line; what a schema says of a number, in words. */
+function inOptions(message: string): string {
+  return message
+    .replaceAll(/\bquery ([a-z]+)\b(?=[:.])/gi, (_, field: string) => `--${optionNames[field] ?? kebab(field)}`)
+    .replaceAll(/Too small: expected \w+ to be >=?\s*(-?\d+)/g, 'it must be at least $1')
+    .replaceAll(/Too big: expected \w+ to be <=?\s*(-?\d+)/g, 'it must be at most $1')
+}
+
+function kebab(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 }
 
 /** What the system says in letters, in words. */

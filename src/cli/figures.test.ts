@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { durationOf, percentOf, timeOf, waitOf } from './figures.ts'
+import { durationOf, percentOf, waitOf } from './figures.ts'
 
 test('durations go from milliseconds to hours', () => {
   const shown = [0, 850, 1_000, 12_449, 99_940, 100_000, 185_000, 3_599_600, 7_800_000].map(durationOf)
@@ -26,9 +26,4 @@ test('a hundred per cent means that nothing is left', () => {
   assert.equal(percentOf(5, 5), '100 %')
   assert.equal(percentOf(0, 0), '0 %')
   assert.equal(percentOf(7, 5), '100 %')
-})
-
-test('times are told in UTC; what is none is a dash', () => {
-  assert.equal(timeOf(1_700_000_000_123), '2023-11-14 22:13:20 UTC')
-  assert.deepEqual([null, undefined, 'soon', 9e15].map(timeOf), ['–', '–', '–', '–'])
 })

@@ -3,6 +3,11 @@ export function countOf(count: number): string {
   return Math.round(count).toLocaleString('en')
 }
 
+/** `1 worker`, `2 workers`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${countOf(count)} ${count === 1 ? one : many}`
+}
+
 export function percentOf(done: number, total: number): string {
   // Rounded down: 100 % means that nothing is left.
   return `${total <= 0 ? 0 : Math.min(100, Math.floor((done / total) * 100))} %`
@@ -23,15 +28,4 @@ export function durationOf(ms: number): string {
 export function waitOf(ms: number): string {
   const seconds = Math.max(1, Math.round(ms / 1_000))
   return seconds < 100 ? `${seconds} s` : durationOf(seconds * 1_000)
-}
-
-export function timeOf(time: number | string | null | undefined): string {
-  if (time === null || time === undefined) return '–'
-  const date = new Date(time)
-  return Number.isNaN(date.getTime())
-    ? '–'
-    : date
-        .toISOString()
-        .replace('T', ' ')
-        .replace(/\.\d+Z$/, ' UTC')
 }

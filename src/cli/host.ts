@@ -26,7 +26,7 @@ export interface Host {
 
 export function processHost(words: readonly string[]): Host {
   return {
-    terminal: processTerminal(),
+    terminal: processTerminal(words),
     clock: systemClock(),
     signals: process,
     input: process.stdin,

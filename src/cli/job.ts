@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import type { Doing } from './command.ts'
 import { attachedFile } from './job/attached-file.ts'
-import { eachOf, listOf, signedNumber, wholeNumber } from './option.ts'
+import { eachOf, listOf, pageSize, signedNumber, wholeNumber } from './option.ts'
 import { withPlace } from './place-option.ts'
 
 const exitStatus = `
@@ -24,7 +24,7 @@ export function jobCommand(doing: Doing): Command {
       .option('--allow <host>', 'a host or network of your own that jobs may fetch from; may be given again', eachOf)
       .option('--allow-port <port>', 'besides 80, 443, 8080 and 8443; several with commas', listOf(wholeNumber))
   const after = ['--after <id>', 'go on after this one', wholeNumber] as const
-  const limit = ['--limit <count>', 'how many', wholeNumber, 20] as const
+  const limit = ['--limit <count>', 'how many', pageSize, 20] as const
 
   toWork(job.command('run'))
     .argument('<name>', 'the job')

@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { doingOn } from './command.ts'
 import { controlCommands } from './control.ts'
-import { exitOf, sentenceOf } from './failure.ts'
+import { codeOf, exitOf, sentenceOf } from './failure.ts'
 import { removeMemoryFolder } from './family/layout.ts'
 import { fhirCommand } from './fhir.ts'
 import { type Host, processHost } from './host.ts'
@@ -9,6 +9,7 @@ import { jobCommand } from './job.ts'
 import { moveCommand } from './move.ts'
 import { placeLast } from './place-option.ts'
 import { serveCommands } from './serve.ts'
+import { noColour } from './terminal.ts'
 import { upkeepCommands } from './upkeep.ts'
 import { uploadCommand } from './upload.ts'
 import { versionOfPackage } from './version.ts'
@@ -24,21 +25,34 @@ export async function main(words: readonly string[], host: Host = processHost(wo
     status = exit
   })
   try {
-    await program.parseAsync(words, { from: 'user' })
+    await program.parseAsync(withoutColourWord(words), { from: 'user' })
     return status
   } catch (error) {
     if (error instanceof CommanderError) return usageEnd(error, host)
-    host.terminal.err(`${sentenceOf(error)}\n`)
-    return exitOf(error)
+    return refused(sentenceOf(error), codeOf(error), exitOf(error), host)
   } finally {
     removeMemoryFolder()
   }
+}
+
+/** It may stand anywhere, and says how to print, not what to do: no command sees it. */
+function withoutColourWord(words: readonly string[]): readonly string[] {
+  const end = words.indexOf('--')
+  return words.filter((word, index) => word !== noColour || (end >= 0 && index > end))
+}
+
+/** One sentence for people; and for programs an object on standard output, where they look for it. */
+function refused(sentence: string, code: string, exit: number, { terminal, words }: Host): number {
+  terminal.err(`${sentence}\n`)
+  if (words.includes('--json')) terminal.out(`${JSON.stringify({ error: sentence, code, exit })}\n`)
+  return exit
 }
 
 function programOf(host: Host, onEnd: (status: number) => void): Command {
   const program = new Command('sluice')
     .description('A durable batch engine: files in, every item through its workflow, a truthful report out.')
     .version(versionOfPackage(), '--version', 'print the version')
+    .option(noColour, 'no colours on a terminal (or NO_COLOR)')
     .helpOption('--help', 'print this help')
     .helpCommand(false)
     .exitOverride()
@@ -69,7 +83,7 @@ function inherit(command: Command, parent: Command): Command {
   return command
 }
 
-function usageEnd(error: CommanderError, { terminal }: Host): number {
+function usageEnd(error: CommanderError, host: Host): number {
   switch (error.code) {
     case 'commander.helpDisplayed':
     case 'commander.version':
@@ -79,8 +93,8 @@ function usageEnd(error: CommanderError, { terminal }: Host): number {
       return usageExit
     default: {
       const sentence = error.message.replace(/^error: /, '').replaceAll(/\s*\n\s*/g, ' ')
-      terminal.err(`${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}${/[.)?]$/.test(sentence) ? '' : '.'}\n`)
-      return usageExit
+      const text = `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}${/[.)?]$/.test(sentence) ? '' : '.'}`
+      return refused(text, 'invalid', usageExit, host)
     }
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { listOf, oneOf, share, signedNumber, size, unixTime, wholeNumber } from './option.ts'
+import { listOf, oneOf, pageSize, share, signedNumber, size, unixTime, wholeNumber } from './option.ts'
 
 test('numbers are whole, and nothing is guessed', () => {
   assert.equal(wholeNumber('1000000'), 1_000_000)
@@ -8,6 +8,11 @@ test('numbers are whole, and nothing is guessed', () => {
   for (const text of ['', '-1', '1.5', '1e6', '0x10', ' 1', '9'.repeat(16)])
     assert.throws(() => wholeNumber(text), /whole number/)
   for (const text of ['', '-', '1.5', '--1']) assert.throws(() => signedNumber(text), /whole number/)
+})
+
+test('a page has 1 to 1,000 rows', () => {
+  assert.deepEqual(['1', '1000'].map(pageSize), [1, 1_000])
+  for (const text of ['0', '1001', '', '-1', '1e3']) assert.throws(() => pageSize(text), /from 1 to 1,000/)
 })
 
 test('shares are between 0 and 1, or per cent', () => {

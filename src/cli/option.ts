@@ -9,6 +9,13 @@ export function wholeNumber(text: string): number {
   throw new InvalidArgumentError('A whole number, 0 or above, was expected.')
 }
 
+/** Rows of a page: as many as the store gives at once. */
+export function pageSize(text: string): number {
+  const size = /^\d{1,4}$/.test(text) ? Number(text) : 0
+  if (size >= 1 && size <= 1_000) return size
+  throw new InvalidArgumentError('A whole number from 1 to 1,000 was expected.')
+}
+
 export function signedNumber(text: string): number {
   if (/^-?\d{1,15}$/.test(text)) return Number(text)
   throw new InvalidArgumentError('A whole number was expected.')

@@ -22,6 +22,7 @@ async function sluice(cwd: string, store: string, ...words: readonly string[]): 
     terminal: {
       isTty: false,
       columns: 80,
+      isRead: false,
       out: (text) => {
         out += text
       },

@@ -10,6 +10,7 @@ function screen(isTty: boolean, columns = 80): Terminal & { readonly said: strin
     said,
     isTty,
     columns,
+    isRead: isTty,
     out: () => assert.fail('progress goes to the error stream'),
     err: (text) => said.push(text),
   }

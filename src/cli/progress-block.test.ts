@@ -8,6 +8,7 @@ const tokens = /\p{Cc}\[\d*[AJK]|\r|\n|\P{Cc}+/gu
 /** A terminal that understands what the block says. */
 class Screen implements Terminal {
   readonly isTty = true
+  readonly isRead = true
   columns = 20
   lines: string[] = ['before', '']
   writes = 0

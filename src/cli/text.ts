@@ -1,4 +1,5 @@
 import { masked } from '../masked.ts'
+import { widthOf } from './paint.ts'
 
 /**
  * Names and messages that come from data may hold escape sequences that repaint a terminal, or line breaks that fake a line of ours.
@@ -29,11 +30,12 @@ export function commandLine(words: readonly string[]): string {
 /** Columns that line up; numbers to the right. */
 export function table(rows: readonly (readonly (string | number)[])[], indent = '  '): readonly string[] {
   const texts = rows.map((row) => row.map((cell) => (typeof cell === 'number' ? cell.toLocaleString('en') : cell)))
-  const widths = (texts[0] ?? []).map((_, column) => Math.max(...texts.map((row) => row[column]?.length ?? 0)))
+  const widths = (texts[0] ?? []).map((_, column) => Math.max(...texts.map((row) => widthOf(row[column] ?? ''))))
   return texts.map((row, line) => {
     const cells = row.map((cell, column) => {
       const width = widths[column] ?? 0
-      return typeof rows[line]?.[column] === 'number' ? cell.padStart(width) : cell.padEnd(width)
+      const space = ' '.repeat(width - widthOf(cell))
+      return typeof rows[line]?.[column] === 'number' ? `${space}${cell}` : `${cell}${space}`
     })
     return `${indent}${cells.join('  ')}`.trimEnd()
   })

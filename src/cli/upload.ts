@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import type { Doing } from './command.ts'
-import { listOf, oneOf, share, signedNumber, size, unixTime, wholeNumber } from './option.ts'
+import { listOf, oneOf, pageSize, share, signedNumber, size, unixTime, wholeNumber } from './option.ts'
 import { withPlace } from './place-option.ts'
 
 const exitStatus = `
@@ -47,7 +47,7 @@ export function uploadCommand(doing: Doing): Command {
     .argument('<id>', 'the batch', wholeNumber)
     .description('the items that failed, page by page')
     .option('--after <id>', 'go on after this one', wholeNumber)
-    .option('--limit <count>', 'how many', wholeNumber, 20)
+    .option('--limit <count>', 'how many', pageSize, 20)
     .option(...json)
     .action(doing(async () => (await import('./upload/errors.ts')).errors))
 
@@ -86,7 +86,7 @@ export function uploadCommand(doing: Doing): Command {
     .option('--roots', 'only items that answer to nothing')
     .option('--sort <by>', 'score, time or relevance', oneOf('score', 'time', 'relevance'))
     .option('--order <order>', 'asc or desc', oneOf('asc', 'desc'))
-    .option('--limit <count>', 'how many', wholeNumber, 20)
+    .option('--limit <count>', 'how many', pageSize, 20)
     .option('--after <cursor>', 'go on after this page')
     .option(...json)
     .action(doing(async () => (await import('./upload/search.ts')).search))
@@ -95,7 +95,7 @@ export function uploadCommand(doing: Doing): Command {
     .argument('<hnId>', 'an item', wholeNumber)
     .description('an item with what it answers to and all that answers to it')
     .option('--depth <levels>', 'how deep', wholeNumber, 32)
-    .option('--limit <count>', 'how many answers', wholeNumber, 100)
+    .option('--limit <count>', 'how many answers', pageSize, 100)
     .option(...json)
     .action(doing(async () => (await import('./upload/thread.ts')).thread))
 

@@ -10,13 +10,14 @@ export async function answering<T>(
   options: AnswerOptions,
   host: Host,
   look: (reached: Reached) => Promise<T>,
-  linesOf: (found: T) => readonly string[],
+  linesOf: (found: T, reached: Reached) => readonly string[] | Promise<readonly string[]>,
   exitOf: (found: T) => number = () => 0,
 ): Promise<number> {
   const reached = await reach(options, host)
   try {
     const found = await look(reached)
-    host.terminal.out(options.json ? `${JSON.stringify(found)}\n` : `${linesOf(found).join('\n')}\n`)
+    const text = options.json ? JSON.stringify(found) : (await linesOf(found, reached)).join('\n')
+    host.terminal.out(`${text}\n`)
     return exitOf(found)
   } finally {
     await reached.close()

@@ -17,7 +17,7 @@ export async function diagram(name: string, options: DiagramOptions, host: Host)
   try {
     const machines = await reached.control.machines()
     const drawn = toMermaid(machineOf(machines, name, options.machineVersion))
-    if (options.output === undefined) host.terminal.out(drawn.endsWith('\n') ? drawn : `${drawn}\n`)
+    if (options.output === undefined) host.terminal.out(drawn.endsWith('\n') ? drawn : `${drawn}\n`, 'exact')
     else await writeFile(options.output, drawn)
     return 0
   } finally {

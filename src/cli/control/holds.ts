@@ -1,7 +1,7 @@
 import { SluiceError } from '../../errors.ts'
 import type { Hold, HoldScope } from '../../hold.ts'
-import { timeOf } from '../figures.ts'
 import type { Host } from '../host.ts'
+import { shortMomentOf } from '../moment.ts'
 import { plain, table } from '../text.ts'
 import { type AnswerOptions, answering } from './answer.ts'
 import { commandHere } from './reach.ts'
@@ -18,7 +18,12 @@ export function holds({ past, limit = 20, ...options }: HoldsOptions, host: Host
     host,
     async ({ control }) => ({ holds: past ? await control.pastHolds(limit) : await control.holds() }),
     ({ holds: found }) =>
-      found.length === 0 ? [past ? 'No hold has ended.' : 'Nothing is held.'] : table(found.map(holdLine), ''),
+      found.length === 0
+        ? [past ? 'No hold has ended.' : 'Nothing is held.']
+        : table(
+            found.map((hold) => holdLine(hold, host)),
+            '',
+          ),
   )
 }
 
@@ -86,13 +91,19 @@ export function release(id: number, options: ReleaseOptions, host: Host): Promis
   )
 }
 
-export function holdLine({ id, scope, reason, owner, since, until, ended }: Hold): readonly string[] {
+export function holdLine({ id, scope, reason, owner, since, until, ended }: Hold, host: Host): readonly string[] {
   const end = ended
-    ? `ended ${timeOf(ended.at)}${ended.by ? ` by ${plain(ended.by.actor ?? 'unknown', 60)}` : ' by itself'}`
+    ? `ended ${shortMomentOf(ended.at, host)}${ended.by ? ` by ${plain(ended.by.actor ?? 'unknown', 60)}` : ' by itself'}`
     : until === null
       ? ''
-      : `until ${timeOf(until)}`
-  return [String(id), scopeText(scope), plain(reason, 100), `by ${plain(owner, 60)} since ${timeOf(since)}`, end]
+      : `until ${shortMomentOf(until, host)}`
+  return [
+    String(id),
+    scopeText(scope),
+    `by ${plain(owner, 60)} since ${shortMomentOf(since, host)}`,
+    end,
+    plain(reason),
+  ]
 }
 
 function scopeText({ machine, state, parent, entity, label }: HoldScope): string {

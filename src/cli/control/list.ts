@@ -1,11 +1,12 @@
-import type { ListFilter, ListPage } from '../../control.ts'
+import type { Control, ListFilter, ListPage } from '../../control.ts'
 import { SluiceError } from '../../errors.ts'
+import type { Machine } from '../../machine.ts'
 import type { StateOutcome } from '../../state-outcome.ts'
-import { timeOf } from '../figures.ts'
 import type { Host } from '../host.ts'
+import { shortMomentOf } from '../moment.ts'
 import { commandLine, plain, table } from '../text.ts'
 import { type AnswerOptions, answering } from './answer.ts'
-import { stateText } from './outcome.ts'
+import { labelsText, machineOf, stateCell } from './state-cell.ts'
 
 /** What can be asked of a list, as it is typed. */
 export interface FilterOptions {
@@ -38,12 +39,13 @@ export function list(options: ListOptions, host: Host): Promise<number> {
     options,
     host,
     async ({ control }) => {
+      if (options.machine !== undefined) await refuseUnknown(control, options.machine)
       const page = await control.list(filter)
       if (!options.json && page.next !== null)
         host.terminal.err(`There may be more: ${moreOf(host.words, page.next)}\n`)
       return page
     },
-    (page) => linesOf(page, after !== undefined),
+    async (page, { control }) => linesOf(page, after !== undefined, await control.machines(), host),
   )
 }
 
@@ -67,6 +69,9 @@ export function filterOf(options: FilterOptions): ListFilter {
   }
 }
 
+/** Digests and the like are cut: a list is to find something by, and `show` has all. */
+const labelMax = 20
+
 /** The same command, behind what was shown. */
 function moreOf(words: readonly string[], next: number): string {
   const at = words.indexOf('--after')
@@ -74,16 +79,35 @@ function moreOf(words: readonly string[], next: number): string {
   return commandLine(['sluice', ...kept, '--after', String(next)])
 }
 
-function linesOf({ entities }: ListPage, isLater: boolean): readonly string[] {
+/** A name that nothing has is more likely mistyped than empty. What is stored counts too: its machine need not be known here. */
+async function refuseUnknown(control: Control, name: string): Promise<void> {
+  const [machines, lanes] = await Promise.all([control.machines(), control.totals()])
+  const known = new Set([...machines.map((one) => one.name), ...lanes.map((lane) => lane.machine)])
+  if (known.has(name) || (await control.list({ machine: name, limit: 1 })).entities.length > 0) return
+  const names = [...known]
+    .sort()
+    .map((one) => plain(one, 60))
+    .join(', ')
+  throw new SluiceError('invalid', `There is no machine ${plain(name, 60)} here. Known: ${names || 'none'}.`, {
+    machine: name,
+  })
+}
+
+function linesOf(
+  { entities }: ListPage,
+  isLater: boolean,
+  machines: readonly Machine[],
+  host: Host,
+): readonly string[] {
   if (entities.length === 0) return [`There are no ${isLater ? 'more ' : ''}such entities.`]
   const title = ['id', 'machine', 'state', 'labels', 'changed', 'reason']
-  const rows = entities.map(({ id, machine, shown, labels, changedAt, reason }) => [
-    String(id),
-    plain(machine, 40),
-    plain(stateText(shown), 40),
-    plain(labels.filter((label) => label !== null && label.length <= 40).join(' '), 40),
-    timeOf(changedAt),
-    plain(reason ?? '', 80),
+  const rows = entities.map((entity) => [
+    String(entity.id),
+    plain(entity.machine, 40),
+    stateCell(machines, entity, entity.shown),
+    labelsText(entity.labels, machineOf(machines, entity.machine, entity.version), labelMax),
+    shortMomentOf(entity.changedAt, host),
+    plain(entity.reason ?? ''),
   ])
   return table([title, ...rows], '')
 }

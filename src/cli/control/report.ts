@@ -1,11 +1,14 @@
 import { type Report, reportOf } from '../../http/routes/report.ts'
-import { durationOf, timeOf } from '../figures.ts'
+import type { Machine } from '../../machine.ts'
+import { durationOf } from '../figures.ts'
 import type { Host } from '../host.ts'
 import { dataLines } from '../job/data-lines.ts'
+import { momentOf, withMoments } from '../moment.ts'
 import { plain, section, table } from '../text.ts'
 import { type AnswerOptions, answering, said } from './answer.ts'
-import { exitOfEntity, stateText } from './outcome.ts'
+import { exitOfEntity } from './outcome.ts'
 import { byCount, childLines } from './show.ts'
+import { stateCell } from './state-cell.ts'
 
 /** How an entity ended, or how far it is, and what it reports. The exit status tells how it ended. */
 export function report(id: number, options: AnswerOptions, host: Host): Promise<number> {
@@ -18,25 +21,25 @@ export function report(id: number, options: AnswerOptions, host: Host): Promise<
       exit = exitOfEntity(await control.machines(), found, found.progress)
       return found
     },
-    linesOf,
+    async (found, { control }) => linesOf(found, await control.machines(), host),
     () => exit,
   )
 }
 
-function linesOf(found: Report): readonly string[] {
+function linesOf(found: Report, machines: readonly Machine[], host: Host): readonly string[] {
   const { machine, version, state, settled, createdAt, createdBy, changedAt, sentence, progress, result } = found
   return [
-    plain(sentence, 1_000),
+    withMoments(plain(sentence, 1_000), host),
     '',
     ...table(
       said([
         ['machine', `${plain(machine, 60)}, version ${version}`],
-        ['state', plain(stateText(state), 60)],
-        ['created', `${timeOf(createdAt)}${createdBy === null ? '' : ` by ${plain(createdBy, 100)}`}`],
-        ['ended', settled ? `${timeOf(changedAt)}, after ${durationOf(changedAt - createdAt)}` : null],
+        ['state', stateCell(machines, found, state)],
+        ['created', `${momentOf(createdAt, host)}${createdBy === null ? '' : ` by ${plain(createdBy, 100)}`}`],
+        ['ended', settled ? `${momentOf(changedAt, host)}, after ${durationOf(changedAt - createdAt)}` : null],
       ]),
     ),
-    ...section('Children', childLines(progress)),
+    ...section('Children', childLines(progress, machines)),
     ...section('Why they failed', table(byCount(progress.reasons))),
     ...section('What it reports', result === null ? [] : dataLines(result)),
   ]

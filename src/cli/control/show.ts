@@ -1,11 +1,14 @@
 import type { Detail, Explanation, Progress } from '../../control.ts'
-import { countOf, timeOf } from '../figures.ts'
+import type { Machine } from '../../machine.ts'
+import { countOf } from '../figures.ts'
 import type { Host } from '../host.ts'
 import { dataLines } from '../job/data-lines.ts'
+import { momentOf, withMoments } from '../moment.ts'
 import { plain, section, table } from '../text.ts'
 import { type AnswerOptions, answering, said } from './answer.ts'
 import { stateText } from './outcome.ts'
 import type { Reached } from './reach.ts'
+import { labelsText, machineOf, stateCell } from './state-cell.ts'
 
 export interface Shown {
   readonly entity: Detail
@@ -15,7 +18,12 @@ export interface Shown {
 
 /** All about one entity, whatever its machine is. */
 export function show(id: number, options: AnswerOptions, host: Host): Promise<number> {
-  return answering(options, host, (reached) => lookAt(reached, id), linesOf)
+  return answering(
+    options,
+    host,
+    (reached) => lookAt(reached, id),
+    async (found, { control }) => linesOf(found, await control.machines(), host),
+  )
 }
 
 async function lookAt({ control }: Reached, id: number): Promise<Shown> {
@@ -27,39 +35,41 @@ async function lookAt({ control }: Reached, id: number): Promise<Shown> {
   return { entity, progress, explanation }
 }
 
-function linesOf({ entity, progress, explanation }: Shown): readonly string[] {
+function linesOf(
+  { entity, progress, explanation }: Shown,
+  machines: readonly Machine[],
+  host: Host,
+): readonly string[] {
   return [
-    plain(explanation.sentence, 1_000),
+    withMoments(plain(explanation.sentence, 1_000), host),
     '',
-    ...table(factsOf(entity)),
-    ...section('Data', dataLines(entity.data)),
-    ...section('What its processor says', entity.progress === null ? [] : dataLines(entity.progress)),
-    ...section('Children', childLines(progress)),
+    ...table(factsOf(entity, machines, host)),
+    ...section('Data', dataLines(entity.data, String)),
+    ...section('What its processor says', entity.progress === null ? [] : dataLines(entity.progress, String)),
+    ...section('Children', childLines(progress, machines)),
     ...section('Why they failed', table(byCount(progress.reasons))),
     ...section('What can be asked of it', actionLines(entity)),
   ]
 }
 
-function factsOf(entity: Detail): readonly (readonly [string, string | number])[] {
+function factsOf(
+  entity: Detail,
+  machines: readonly Machine[],
+  host: Host,
+): readonly (readonly [string, string | number])[] {
   const { createdAt, createdBy, changedAt, generation, attempts, request } = entity
   return said([
     ['machine', `${plain(entity.machine, 60)}, version ${entity.version}`],
-    ['state', plain(stateText(entity.shown), 60)],
-    ['created', `${timeOf(createdAt)}${createdBy === null ? '' : ` by ${plain(createdBy, 100)}`}`],
-    ['changed', timeOf(changedAt)],
-    ['parent', entity.parent],
+    ['state', stateCell(machines, entity, entity.shown)],
+    ['created', `${momentOf(createdAt, host)}${createdBy === null ? '' : ` by ${plain(createdBy, 100)}`}`],
+    ['changed', momentOf(changedAt, host)],
+    ['parent', entity.parent === null ? null : String(entity.parent)],
     ['lane', entity.parent === null ? null : plain(entity.lane, 60)],
     ['key', entity.key === null ? null : plain(entity.key, 200)],
-    ['priority', entity.priority === 0 ? null : entity.priority],
-    [
-      'labels',
-      entity.labels
-        .filter((label) => label !== null)
-        .map((label) => plain(label, 100))
-        .join(', '),
-    ],
-    ['generation', generation === 0 ? null : generation],
-    ['attempts', attempts === 0 ? null : attempts],
+    ['priority', entity.priority === 0 ? null : String(entity.priority)],
+    ['labels', labelsText(entity.labels, machineOf(machines, entity.machine, entity.version), 100)],
+    ['generation', generation === 0 ? null : String(generation)],
+    ['attempts', attempts === 0 ? null : String(attempts)],
     [
       'asked for',
       request === null ? null : `${plain(request.edge, 60)} by ${plain(request.actor ?? 'the engine', 100)}`,
@@ -70,11 +80,15 @@ function factsOf(entity: Detail): readonly (readonly [string, string | number])[
   ])
 }
 
-export function childLines({ lanes, total, settled, percent }: Progress): readonly string[] {
+export function childLines(
+  { lanes, total, settled, percent }: Progress,
+  machines: readonly Machine[],
+): readonly string[] {
   if (total === 0) return []
   const rows = lanes.flatMap((lane) =>
     byCount(lane.counts).map(
-      ([count, state], index) => [index === 0 ? plain(lane.name, 60) : '', stateText(state), count] as const,
+      ([count, state], index) =>
+        [index === 0 ? plain(lane.name, 60) : '', stateCell(machines, lane, state), count] as const,
     ),
   )
   return [...table(rows), `  ${countOf(settled)} of ${countOf(total)} are settled, ${Math.floor(percent)} %`]

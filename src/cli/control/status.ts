@@ -2,13 +2,15 @@ import type { Control } from '../../control.ts'
 import type { Hold } from '../../hold.ts'
 import type { Lane } from '../../lane.ts'
 import type { Worker } from '../../lease.ts'
-import { countOf, timeOf } from '../figures.ts'
+import type { Machine } from '../../machine.ts'
+import { counted, countOf } from '../figures.ts'
 import type { Host } from '../host.ts'
+import { shortMomentOf } from '../moment.ts'
 import { plain, section, table } from '../text.ts'
 import { type AnswerOptions, answering } from './answer.ts'
 import { holdLine } from './holds.ts'
-import { stateText } from './outcome.ts'
 import { byCount } from './show.ts'
+import { stateCell } from './state-cell.ts'
 
 interface Status {
   readonly lanes: readonly Lane[]
@@ -22,7 +24,7 @@ export function status(options: AnswerOptions, host: Host): Promise<number> {
     options,
     host,
     ({ control }) => statusOf(control),
-    (found) => linesOf(found),
+    async (found, { control }) => linesOf(found, await control.machines(), host),
   )
 }
 
@@ -31,37 +33,35 @@ async function statusOf(control: Control): Promise<Status> {
   return { lanes, workers, holds }
 }
 
-function linesOf({ lanes, workers, holds }: Status): readonly string[] {
+function linesOf({ lanes, workers, holds }: Status, machines: readonly Machine[], host: Host): readonly string[] {
   const roots = lanes.flatMap((lane) =>
     byCount(lane.counts).map(([count, state], index) => [
       index === 0 ? `${plain(lane.machine, 60)} (version ${lane.version})` : '',
-      stateText(state),
+      stateCell(machines, lane, state),
       count,
     ]),
   )
   const open = lanes.reduce((all, lane) => all + lane.open, 0)
   const total = lanes.reduce((all, lane) => all + lane.total, 0)
   return [
-    `${countOf(total)} roots, ${countOf(open)} of them open; ${countOf(workers.length)} workers; ${countOf(holds.length)} holds.`,
+    `${counted(total, 'root')}, ${countOf(open)} of them open; ${counted(workers.length, 'worker')}; ${counted(holds.length, 'hold')}.`,
     ...section('Roots', table(roots)),
-    ...section('Workers', table(workers.map(workerCells))),
-    ...section('Holds', table(holds.map(holdLine))),
+    ...section('Workers', table(workers.map((worker) => workerCells(worker, host)))),
+    ...section('Holds', table(holds.map((hold) => holdLine(hold, host)))),
     ...(open > 0 && workers.length === 0
       ? ['', 'Nobody works on this store: start sluice serve or sluice worker.']
       : []),
   ]
 }
 
-function workerCells(worker: Worker): readonly (string | number)[] {
-  const { name, host, pid, program, roles, machines, leases, startedAt } = worker
+function workerCells(worker: Worker, host: Host): readonly string[] {
+  const { name, host: hostName, pid, program, roles, machines, leases, startedAt } = worker
   return [
     plain(name, 60),
-    plain(`${host}, process ${pid}`, 80),
+    plain(`${hostName}, process ${pid}`, 80),
     plain(program, 40),
-    `since ${timeOf(startedAt)}`,
-    leases,
-    'leases',
-    plain(machines.join(', '), 120),
-    roles.length === 0 ? '' : plain(`roles ${roles.join(', ')}`, 60),
+    `since ${shortMomentOf(startedAt, host)}`,
+    counted(leases, 'lease'),
+    plain([machines.join(', '), ...(roles.length === 0 ? [] : [`roles ${roles.join(', ')}`])].join('; '), 1_000),
   ]
 }

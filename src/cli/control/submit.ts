@@ -1,7 +1,9 @@
+import { SluiceError } from '../../errors.ts'
 import type { Host } from '../host.ts'
 import { jsonOf } from '../json-input.ts'
+import { plain } from '../text.ts'
 import type { AnswerOptions } from './answer.ts'
-import { commandHere, reach } from './reach.ts'
+import { commandHere, type Reached, reach } from './reach.ts'
 import { follow } from './watch.ts'
 
 export interface SubmitOptions extends AnswerOptions {
@@ -21,6 +23,7 @@ export async function submit(machine: string, given: string, options: SubmitOpti
   const data = await jsonOf(given, host.input, 'The data')
   const reached = await reach(options, host)
   try {
+    await refuseChild(reached, machine, version)
     const { id, existing } = await reached.control.submit(machine, data, {
       ...(key === undefined ? {} : { key }),
       ...(priority === undefined ? {} : { priority }),
@@ -39,4 +42,17 @@ export async function submit(machine: string, given: string, options: SubmitOpti
   } finally {
     await reached.close()
   }
+}
+
+/** A child that nobody counts would never be part of what its parent reports. */
+async function refuseChild({ control }: Reached, name: string, version: number | undefined): Promise<void> {
+  const machine = (await control.machines())
+    .filter((one) => one.name === name && (version === undefined || one.version === version))
+    .sort((one, other) => other.version - one.version)[0]
+  if (machine?.parent === undefined || machine.parent === null) return
+  throw new SluiceError(
+    'conflict',
+    `${plain(name, 60)} is a child of ${plain(machine.parent, 60)}, whose processor makes it. Submit a ${plain(machine.parent, 60)} instead.`,
+    { machine: name },
+  )
 }

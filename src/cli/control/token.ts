@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import type { TokenRequest, TokenView } from '../../client/index.ts'
 import { tokenFile } from '../family/layout.ts'
-import { timeOf } from '../figures.ts'
 import type { Host } from '../host.ts'
+import { shortMomentOf } from '../moment.ts'
 import { localLayout, serverOf } from '../place.ts'
 import { plain, table } from '../text.ts'
 import { type ReachOptions, reachServer } from './reach.ts'
@@ -71,9 +71,9 @@ export async function list(options: TokenOptions, host: Host): Promise<number> {
       plain(name, 80),
       role,
       collections === null ? 'all' : plain(collections.join(', '), 100),
-      timeOf(createdAt),
+      shortMomentOf(createdAt, host),
       plain(createdBy, 60),
-      expiresAt === null ? 'never' : `${timeOf(expiresAt)}${expiresAt <= clock.now() ? ' (over)' : ''}`,
+      expiresAt === null ? 'never' : `${shortMomentOf(expiresAt, host)}${expiresAt <= clock.now() ? ' (over)' : ''}`,
     ])
     terminal.out(`${table([title, ...rows], '').join('\n')}\n`)
   }

@@ -150,7 +150,7 @@ async function tellAll({ control }: Reached, { json, after }: WatchOptions, host
       if (json) terminal.out(`${JSON.stringify(change)}\n`)
       else {
         for (const event of change.events) {
-          const [, at = '', ...cells] = cellsOf(event)
+          const [, at = '', ...cells] = cellsOf(event, host)
           terminal.out(`${[at, event.entity, ...cells].join('  ').trimEnd()}\n`)
         }
         if (change.births.length > 0) terminal.out(`${birthsOf(change.births)}\n`)

@@ -1,7 +1,7 @@
 import { type ChunkView, chunkedChunk, type JobView } from 'sluice/chunked'
 import { SluiceError } from '../../errors.ts'
-import { timeOf } from '../figures.ts'
 import type { Host } from '../host.ts'
+import { momentOf } from '../moment.ts'
 import { plain, table } from '../text.ts'
 import { type JobPlace, lookCommand, openToLook } from './place.ts'
 import { statesOf } from './states.ts'
@@ -15,7 +15,8 @@ export interface ChunksOptions extends JobPlace {
 }
 
 /** A page of a job's chunks, in the order of their ids. */
-export async function chunks(id: number, options: ChunksOptions, { terminal, environment }: Host): Promise<number> {
+export async function chunks(id: number, options: ChunksOptions, host: Host): Promise<number> {
+  const { terminal, environment } = host
   const { step, state, after, limit = 20 } = options
   const states = statesOf(chunkedChunk, state)
   const { chunked, control, close } = await openToLook(options, environment)
@@ -31,7 +32,7 @@ export async function chunks(id: number, options: ChunksOptions, { terminal, env
     else if (page.chunks.length === 0)
       terminal.out(`Job ${id} has no ${after === undefined ? '' : 'more '}such chunks.\n`)
     else {
-      terminal.out(`${linesOf(page.chunks).join('\n')}\n`)
+      terminal.out(`${linesOf(page.chunks, host).join('\n')}\n`)
       if (page.next !== null) {
         const filters = [
           ...(step === undefined ? [] : ['--step', step]),
@@ -53,24 +54,24 @@ function refuseStep({ id, steps }: JobView, step: string): void {
   throw new SluiceError('not_found', `Job ${id} has no step ${step}. It has: ${known}.`, { id, step })
 }
 
-function linesOf(page: readonly ChunkView[]): readonly string[] {
+function linesOf(page: readonly ChunkView[], host: Host): readonly string[] {
   const rows = page.map((chunk) => [
     String(chunk.id),
     chunk.step,
     chunk.state.replaceAll('_', ' '),
     chunk.errorCount,
     chunk.pollAttempts,
-    whyOf(chunk),
     chunk.kind === 'REDUCER' ? 'the reducer' : gistOf(chunk.data),
+    whyOf(chunk, host),
   ])
-  return table([['chunk', 'step', 'state', 'errors', 'polls', 'why', 'data'], ...rows], '')
+  return table([['chunk', 'step', 'state', 'errors', 'polls', 'data', 'why'], ...rows], '')
 }
 
-function whyOf({ reason, errorMessage, nextPollTimestamp, state }: ChunkView): string {
-  if (nextPollTimestamp !== null) return `is looked at again ${timeOf(nextPollTimestamp)}`
+function whyOf({ reason, errorMessage, nextPollTimestamp, state }: ChunkView, host: Host): string {
+  if (nextPollTimestamp !== null) return `is looked at again ${momentOf(nextPollTimestamp, host)}`
   if (state === 'failed' && reason && errorMessage && reason !== errorMessage)
-    return plain(`${reason}: ${errorMessage}`, 120)
-  return plain(errorMessage ?? '', 120)
+    return plain(`${reason}: ${errorMessage}`)
+  return plain(errorMessage ?? '')
 }
 
 function gistOf(data: unknown): string {

@@ -61,7 +61,7 @@ test('any data becomes a few lines without control characters', () => {
     fc.property(fc.jsonValue({ maxDepth: 12 }), (value) => {
       const lines = dataLines(value)
       // biome-ignore lint/suspicious/noControlCharactersInRegex: these are looked for.
-      return lines.length <= 60 && lines.every((line) => !/[\x00-\x1f\x7f]/.test(line) && line.length < 400)
+      return lines.length <= 60 && lines.every((line) => !/[\x00-\x1f\x7f]/.test(line) && line.length < 2_500)
     }),
   )
 })

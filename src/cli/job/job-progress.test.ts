@@ -21,7 +21,13 @@ function viewOf(settled: number, state = 'in_progress'): JobView {
 function stage(isTty: boolean) {
   const said: string[] = []
   let now = 0
-  const terminal: Terminal = { isTty, columns: 80, out: () => assert.fail(), err: (text) => said.push(text) }
+  const terminal: Terminal = {
+    isTty,
+    columns: 80,
+    isRead: isTty,
+    out: () => assert.fail(),
+    err: (text) => said.push(text),
+  }
   const progress = new JobProgress({ terminal, clock: { now: () => now } as Clock })
   const at = (time: number, view: JobView, waitsFor: string | null = null) => {
     now = time

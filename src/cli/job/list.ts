@@ -1,6 +1,7 @@
 import { chunkedJob, type JobLine } from 'sluice/chunked'
-import { durationOf, timeOf } from '../figures.ts'
+import { durationOf } from '../figures.ts'
 import type { Host } from '../host.ts'
+import { shortMomentOf } from '../moment.ts'
 import { plain, table } from '../text.ts'
 import { type JobPlace, lookCommand, nameOf, openToLook } from './place.ts'
 import { stateText } from './report.ts'
@@ -16,7 +17,8 @@ export interface ListOptions extends JobPlace {
 }
 
 /** A page of jobs, the newest first. */
-export async function list(options: ListOptions, { terminal, environment }: Host): Promise<number> {
+export async function list(options: ListOptions, host: Host): Promise<number> {
+  const { terminal, environment } = host
   const { definition, jobVersion: version, state, after, limit = 20 } = options
   const states = statesOf(chunkedJob, state)
   const { chunked, control, close } = await openToLook(options, environment)
@@ -32,7 +34,7 @@ export async function list(options: ListOptions, { terminal, environment }: Host
     else if (page.jobs.length === 0) terminal.out(`There are no ${after === undefined ? '' : 'more '}such jobs.\n`)
     else {
       const title = ['id', 'job', 'state', 'by', 'created', 'took', 'step', 'error']
-      terminal.out(`${table([title, ...page.jobs.map(cellsOf)], '').join('\n')}\n`)
+      terminal.out(`${table([title, ...page.jobs.map((job) => cellsOf(job, host))], '').join('\n')}\n`)
       if (page.next !== null) {
         const filters = [
           ...(definition === undefined ? [] : ['--definition', definition]),
@@ -49,16 +51,16 @@ export async function list(options: ListOptions, { terminal, environment }: Host
   }
 }
 
-function cellsOf(job: JobLine): readonly string[] {
+function cellsOf(job: JobLine, host: Host): readonly string[] {
   const { startTime, endTime, currentStep, errorMessage } = job
   return [
     String(job.id),
     plain(nameOf(job), 60),
     stateText(job.state),
     plain(job.startedBy ?? '–', 20),
-    timeOf(job.createTime),
+    shortMomentOf(job.createTime, host),
     startTime === null || endTime === null ? '–' : durationOf(endTime - startTime),
     currentStep ?? '–',
-    plain(errorMessage ?? '', 100),
+    plain(errorMessage ?? ''),
   ]
 }

@@ -1,6 +1,7 @@
 import type { JobView } from 'sluice/chunked'
-import { durationOf, timeOf } from '../figures.ts'
+import { durationOf } from '../figures.ts'
 import type { Host } from '../host.ts'
+import { momentOf } from '../moment.ts'
 import { sizeOf } from '../size.ts'
 import { plain, section, table } from '../text.ts'
 import { dataLines } from './data-lines.ts'
@@ -12,14 +13,15 @@ export interface ShowOptions extends JobPlace {
   readonly json?: boolean
 }
 
-export async function show(id: number, options: ShowOptions, { terminal, environment }: Host): Promise<number> {
+export async function show(id: number, options: ShowOptions, host: Host): Promise<number> {
+  const { terminal, environment } = host
   const { chunked, control, close } = await openToLook(options, environment)
   try {
     const view = await chunked.job(control, id)
     if (options.json) terminal.out(`${JSON.stringify(view)}\n`)
     else {
       const samples = await failureSamples({ chunked, control }, view)
-      terminal.out(`${[...factsOf(view), ...detailsOf(view, samples, options)].join('\n')}\n`)
+      terminal.out(`${[...factsOf(view, host), ...detailsOf(view, samples, options)].join('\n')}\n`)
     }
     return 0
   } finally {
@@ -27,14 +29,14 @@ export async function show(id: number, options: ShowOptions, { terminal, environ
   }
 }
 
-function factsOf(view: JobView): readonly string[] {
+function factsOf(view: JobView, host: Host): readonly string[] {
   const { startTime: from, endTime: to, startedBy } = view
   const files = view.attachments.map(({ name, bytes }) => `${plain(name, 128)} (${sizeOf(bytes)})`)
   const rows: readonly (readonly [string, string | null])[] = [
-    ['created', `${timeOf(view.createTime)}${startedBy === null ? '' : ` by ${plain(startedBy, 100)}`}`],
+    ['created', `${momentOf(view.createTime, host)}${startedBy === null ? '' : ` by ${plain(startedBy, 100)}`}`],
     ['collection', view.collection === null ? null : plain(view.collection, 200)],
-    ['started', from === null ? null : timeOf(from)],
-    ['ended', to === null ? null : `${timeOf(to)}${from === null ? '' : `, after ${durationOf(to - from)}`}`],
+    ['started', from === null ? null : momentOf(from, host)],
+    ['ended', to === null ? null : `${momentOf(to, host)}${from === null ? '' : `, after ${durationOf(to - from)}`}`],
     ['progress', to === null ? `${Math.floor(view.percent)} %` : null],
     ['step', to === null ? view.currentStep : null],
     ['attachments', files.length === 0 ? null : files.join(', ')],

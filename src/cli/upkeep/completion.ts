@@ -22,7 +22,7 @@ export async function completion(
   shell: Shell,
   { terminal }: Pick<Host, 'terminal'>,
 ): Promise<number> {
-  terminal.out(scriptOf(shell, placesOf(program, [])))
+  terminal.out(scriptOf(shell, placesOf(program, [])), 'exact')
   return 0
 }
 

@@ -8,9 +8,10 @@ import { storeFile } from '../../store-address.ts'
 import { sentenceOf } from '../failure.ts'
 import { type Layout, tokenFile } from '../family/layout.ts'
 import { implementationsIn } from '../family/machine-modules.ts'
-import { countOf, timeOf } from '../figures.ts'
+import { countOf } from '../figures.ts'
 import type { Host } from '../host.ts'
 import { type MemorySetting, memorySettings } from '../memory-flags.ts'
+import { momentOf } from '../moment.ts'
 import { localLayout, type Place } from '../place.ts'
 import { sizeOf } from '../size.ts'
 import { plain, table } from '../text.ts'
@@ -73,9 +74,11 @@ function settingText({ value, source }: MemorySetting): string {
 /** Before Sluice was written: a machine that does not know the time. */
 const earliest = Date.UTC(2025, 0, 1)
 
-function clockOf({ clock }: Host): Found {
-  const now = clock.now()
-  return now < earliest ? trouble(`It says ${timeOf(now)}, which cannot be. Set it.`) : well(`It says ${timeOf(now)}.`)
+function clockOf(host: Host): Found {
+  const now = host.clock.now()
+  return now < earliest
+    ? trouble(`It says ${momentOf(now, host)}, which cannot be. Set it.`)
+    : well(`It says ${momentOf(now, host)}.`)
 }
 
 /** Where the store is, or at least the files that belong to it. */

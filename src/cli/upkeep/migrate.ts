@@ -20,7 +20,7 @@ export async function migrate(options: MigrateOptions, { environment, terminal }
   const isToDo = migration.from !== migration.to && !options.dryRun && !options.sql
   if (isToDo) await migrateNow(store)
   if (options.json) terminal.out(`${JSON.stringify(factsOf(store, migration, isToDo, options))}\n`)
-  else if (options.sql) terminal.out(scriptOf(store, migration))
+  else if (options.sql) terminal.out(scriptOf(store, migration), 'exact')
   else terminal.out(`${plain(toldOf(store, migration, isToDo), 500)}\n`)
   return 0
 }

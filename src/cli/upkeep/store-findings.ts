@@ -3,9 +3,10 @@ import { masked } from '../../masked.ts'
 import { Database } from '../../store/sqlite/database.ts'
 import { parseStoreAddress, postgresPlace, type StoreAddress } from '../../store-address.ts'
 import type { Layout } from '../family/layout.ts'
-import { countOf, timeOf } from '../figures.ts'
+import { counted, countOf } from '../figures.ts'
 import type { Host } from '../host.ts'
 import { migrationOf } from '../migration.ts'
+import { momentOf } from '../moment.ts'
 import { holdToLook } from '../place.ts'
 import { sizeOf } from '../size.ts'
 import { plain } from '../text.ts'
@@ -70,7 +71,7 @@ async function serverFindings(address: Extract<StoreAddress, { kind: 'postgres' 
 /** A store from the future: the clock was set back, and all that waits for a time waits longer. */
 const aheadMaxMs = 60_000
 
-export async function workFindings(layout: Layout, { clock }: Host): Promise<readonly Found[]> {
+export async function workFindings(layout: Layout, host: Host): Promise<readonly Found[]> {
   const { control, stop } = await holdToLook(layout, {}, [])
   try {
     const [workers, lanes, drifts, { entities }] = await Promise.all([
@@ -81,8 +82,8 @@ export async function workFindings(layout: Layout, { clock }: Host): Promise<rea
     ])
     const open = lanes.reduce((all, lane) => all + lane.open, 0)
     const leases = workers.reduce((all, worker) => all + worker.leases, 0)
-    const aheadMs = (entities[0]?.createdAt ?? 0) - clock.now()
-    const at = `${countOf(workers.length)} workers hold ${countOf(leases)} leases; ${countOf(open)} roots are open.`
+    const aheadMs = (entities[0]?.createdAt ?? 0) - host.clock.now()
+    const at = `${counted(workers.length, 'worker')} ${workers.length === 1 ? 'holds' : 'hold'} ${counted(leases, 'lease')}; ${counted(open, 'root')} ${open === 1 ? 'is' : 'are'} open.`
     return [
       open > 0 && workers.length === 0 ? note(`${at} Nobody works: start sluice serve or sluice worker.`) : well(at),
       ...(drifts.length === 0
@@ -91,7 +92,7 @@ export async function workFindings(layout: Layout, { clock }: Host): Promise<rea
       ...(aheadMs > aheadMaxMs
         ? [
             trouble(
-              `The newest entity was made at ${timeOf(entities[0]?.createdAt)}, which is to come: was the clock set back?`,
+              `The newest entity was made at ${momentOf(entities[0]?.createdAt, host)}, which is to come: was the clock set back?`,
             ),
           ]
         : []),

@@ -1,5 +1,4 @@
 import type { HNItem } from 'sluice/upload'
-import { timeOf } from '../figures.ts'
 import { plain } from '../text.ts'
 
 /** What a list shows of an item. */
@@ -19,7 +18,7 @@ export function cellsOf({ hnId, type, by, time, score, link, item }: Shown): rea
     type,
     score === null ? '–' : String(score),
     // Some items carry times far beyond any calendar.
-    time === null ? '–' : timeOf(time * 1_000).slice(0, 10),
+    time === null ? '–' : dayOf(time * 1_000),
     plain(by ?? '–', 20),
     `${gistOf(item)}${link === 'unresolved' ? ' (its parent is not known)' : ''}`,
   ]
@@ -54,4 +53,9 @@ function withoutHtml(html: string): string {
     .replaceAll(/&(amp|lt|gt|quot|#x27|#x2F|#39);/g, (_, name: string) => entities[name] ?? '')
     .replaceAll(/\s+/g, ' ')
     .trim()
+}
+
+function dayOf(ms: number): string {
+  const date = new Date(ms)
+  return Number.isNaN(date.getTime()) ? '–' : date.toISOString().slice(0, 10)
 }

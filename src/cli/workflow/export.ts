@@ -7,7 +7,7 @@ import type { Host } from '../host.ts'
 export async function exportMachines({ output }: { readonly output?: string }, { terminal }: Host): Promise<number> {
   const document = exportWorkflow([uploadBatch, uploadItem] as readonly unknown[] as readonly Machine[])
   const text = `${JSON.stringify(document, null, 2)}\n`
-  if (output === undefined) terminal.out(text)
+  if (output === undefined) terminal.out(text, 'exact')
   else await writeFile(output, text)
   return 0
 }
