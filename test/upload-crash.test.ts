@@ -10,8 +10,9 @@ import type { UploadOrder, UploadReport } from './upload-crash/order.ts'
 const program = new URL('./upload-crash/child.ts', import.meta.url)
 const items = 3_000
 /** Processes that are started to be killed; a kill that comes too late is none. */
-const lives = 20
-const killsMin = 12
+const lives = 16
+/** The test runs on both SQL stores: 20 kills together. */
+const killsMin = 10
 /** A file that was through too soon is followed by another. */
 const filesMax = 4
 const killsMaxByPlace = 3
@@ -26,7 +27,7 @@ test('an upload that is killed again and again comes to the same end as one that
   const again = `SLUICE_CRASH_SEED=${seed} has the same kills.`
   await using scene = new Scene('upload-crash')
   const file = join(scene.folder, 'sample.json')
-  const sample = await writeSample({ path: file, items, bad: 0.03, duplicates: 0.03, orphans: 0.01, seed: 9 })
+  const sample = await writeSample({ path: file, items, bad: 0.03, duplicates: 0.2, orphans: 0.01, seed: 9 })
   const order = (name: string, limits = {}): UploadOrder => ({ folder: scene.place(name), file, groupMax: 20, limits })
   const undisturbed = await finish(scene, order('undisturbed'))
   assert.deepEqual(
@@ -51,13 +52,10 @@ test('an upload that is killed again and again comes to the same end as one that
     const disturbed = order(`disturbed-${file}`, hasty)
     add(kills, await killAgainAndAgain(scene, disturbed, random))
     const survived = await finish(scene, disturbed)
-    assert.equal(survived.state, undisturbed.state, again)
-    assert.deepEqual(complaintsOf(survived, undisturbed).slice(0, shownMax), [], again)
-    // A version that a dead process held comes late: which of two is the duplicate may then differ, what becomes of both may not.
-    const { items: _items, completed, skipped, merged: _merged, ...rest } = survived
-    const { items: _others, completed: _c, skipped: _s, merged: _m, ...expected } = undisturbed
-    assert.deepEqual(rest, expected, again)
-    assert.equal(completed + skipped, items - sample.bad, again)
+    assert.deepEqual(differencesOf(survived, undisturbed).slice(0, shownMax), [], again)
+    const { items: _items, documents: _documents, ...counts } = survived
+    const { items: _others, documents: _expected, ...expected } = undisturbed
+    assert.deepEqual(counts, expected, again)
   }
   t.diagnostic(`kills: ${JSON.stringify(kills)}, seed ${seed}`)
   assert.ok(total(kills) >= killsMin, `Only ${total(kills)} processes were killed. ${again}`)
@@ -97,22 +95,18 @@ async function killAgainAndAgain(scene: Scene, order: UploadOrder, random: Rando
   return kills
 }
 
-/** Each bad element failed for the same reason; all versions of an item are settled, and at least one of them is completed. */
-function complaintsOf({ items }: UploadReport, undisturbed: UploadReport): string[] {
-  const complaints = items.flatMap(({ state, reason }, index) => {
-    const expected = undisturbed.items[index]
-    const isRight =
-      state === 'failed' ? reason === expected?.reason : /^(completed|skipped)$/.test(state) && !expected?.reason
-    return isRight ? [] : [`item ${index} is ${state} (${reason}) instead of ${expected?.state} (${expected?.reason})`]
-  })
-  const versions = Map.groupBy(
-    items.filter(({ state }) => state !== 'failed'),
-    ({ hnId }) => hnId,
-  )
-  for (const [hnId, all] of versions) {
-    if (!all.some(({ state }) => state === 'completed')) complaints.push(`hnId ${hnId} was skipped each time`)
+/** Items with another result, and documents with another content. */
+function differencesOf(survived: UploadReport, undisturbed: UploadReport): string[] {
+  const differences: string[] = []
+  const compare = (what: string, found: readonly unknown[], expected: readonly unknown[]) => {
+    for (let index = 0; index < Math.max(found.length, expected.length); index += 1) {
+      const [one, other] = [JSON.stringify(found[index]), JSON.stringify(expected[index])]
+      if (one !== other) differences.push(`${what} ${index} is ${one} instead of ${other}`)
+    }
   }
-  return complaints
+  compare('item', survived.items, undisturbed.items)
+  compare('document', survived.documents, undisturbed.documents)
+  return differences
 }
 
 async function finish(scene: Scene, order: UploadOrder): Promise<UploadReport> {

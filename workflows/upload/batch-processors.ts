@@ -126,6 +126,10 @@ function itemsOf(group: Elements, batchId: number, { file }: BatchData, now: num
     const data: ItemData = Number.isNaN(hnId) ? { ...place, offset, length } : { ...place, offset, length, hnId }
     children[position] = { machine: uploadItem.name, ordinal: itemIndex, data }
   }
+  for (const { position, earlier } of group.repeats) {
+    const child = children[position] as Child
+    children[position] = { ...child, data: { ...(child.data as ItemData), earlier } satisfies ItemData }
+  }
   for (const { position, reason, message } of group.faults) {
     const child = children[position] as Child
     const failure = { errorType: 'VALIDATION', errorMessage: message, retryCount: 1, lastFailureAt: now } as const

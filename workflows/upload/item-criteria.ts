@@ -14,7 +14,7 @@ export function itemCriteria({ retriesMax, retryWindowMs }: Pick<UploadLimits, '
       return (data.type !== undefined && itemTypes.includes(data.type)) || 'type is missing or unknown'
     },
 
-    HNItemDuplicateCriterion: ({ data }) => data.duplicateOf !== undefined,
+    HNItemDuplicateCriterion: ({ data }) => data.duplicateOf !== undefined || data.duplicateOfIndex !== undefined,
 
     HNItemHierarchyValidCriterion: ({ data }) => hierarchyFault(data) ?? true,
 

@@ -1,4 +1,5 @@
 import type { Schema } from 'sluice'
+import type { Earlier } from './catalogue/catalogue.ts'
 import type { ItemType } from './hn-item.ts'
 
 /**
@@ -18,8 +19,12 @@ export interface ItemData {
   /** A comment's parent, or a pollopt's poll. */
   readonly parent?: number
   readonly link?: 'none' | 'resolved' | 'unresolved'
-  /** The item that is known under the same hnId and at least as new. */
+  /** The newest of the valid elements before it in the file that have the same hnId. Found while the file is extracted. */
+  readonly earlier?: Earlier
+  /** The item of another batch that is known under the same hnId and at least as new. */
   readonly duplicateOf?: number
+  /** The index of an earlier element of the same file that is at least as new. */
+  readonly duplicateOfIndex?: number
   readonly merged?: true
   readonly warnings?: readonly string[]
   readonly ingestedAt?: number

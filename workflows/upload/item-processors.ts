@@ -39,14 +39,14 @@ export function itemProcessors(desk: Desk) {
   }
 
   const deduplicate: GroupProcessor<ItemData> = async (contexts) => {
-    const known: (number | null | undefined)[] = []
-    for (const { entity } of contexts) known.push(found.duplicateOf(entity.id))
+    const known: (Verdict | undefined)[] = []
+    for (const { entity } of contexts) known.push(found.verdict(entity.id))
     const group = known.includes(undefined) ? await desk.compare(contexts) : null
     const now = timeOf(contexts)
     const outcomes: (Outcome | undefined)[] = []
     for (const { data } of contexts) {
       const position = outcomes.length
-      outcomes.push(compared(data, now, group ? duplicateOf(group, position) : (known[position] ?? null)))
+      outcomes.push(compared(data, now, group ? verdictAt(group, position) : known[position]!))
     }
     return outcomes
   }
@@ -98,12 +98,10 @@ class Found {
     this.#positions[slot] = position
   }
 
-  /** Null: of none. Undefined: it was not looked for. */
-  duplicateOf(entity: number): number | null | undefined {
+  /** Undefined: it was not looked for. */
+  verdict(entity: number): Verdict | undefined {
     const slot = this.#slots.of(entity)
-    if (slot < 0) return undefined
-    const of = this.#groups[slot]!.duplicatesOf[this.#positions[slot]!]!
-    return Number.isNaN(of) ? null : of
+    return slot < 0 ? undefined : verdictAt(this.#groups[slot]!, this.#positions[slot]!)
   }
 
   isParentKnown(entity: number): boolean | undefined {
@@ -155,18 +153,32 @@ function ingested(
   return done(item)
 }
 
-function duplicateOf({ codes, of }: VerdictGroup, position: number): number | null {
-  return codes[position] === verdicts.duplicate ? (of[position] as number) : null
+interface Verdict {
+  readonly code: number | undefined
+  readonly of: number
 }
 
-function compared(data: ItemData, now: number, duplicateOf: number | null): Outcome | undefined {
-  return duplicateOf === null ? undefined : done({ ...data, duplicateOf, lastUpdated: now } satisfies ItemData)
+function verdictAt({ codes, of }: VerdictGroup, position: number): Verdict {
+  return { code: codes[position], of: of[position] as number }
+}
+
+/** Undefined: no duplicate, as far as is known. */
+function compared(data: ItemData, now: number, { code, of }: Verdict): Outcome | undefined {
+  switch (code) {
+    case verdicts.duplicate:
+      return done({ ...data, duplicateOf: of, lastUpdated: now } satisfies ItemData)
+    case verdicts.repeat:
+      return done({ ...data, duplicateOfIndex: of, lastUpdated: now } satisfies ItemData)
+    default:
+      return undefined
+  }
 }
 
 function indexed(data: ItemData, now: number, group: VerdictGroup, position: number): Outcome | undefined {
   switch (group.codes[position]) {
     case verdicts.duplicate:
-      return compared(data, now, duplicateOf(group, position))
+    case verdicts.repeat:
+      return compared(data, now, verdictAt(group, position))
     case verdicts.merged:
       return done({ ...data, merged: true, lastUpdated: now }, mergedOne)
     default:
@@ -208,8 +220,12 @@ export const itemAssigns = {
 
   HNItemRetryProcessor: ({ data }, { now }) => {
     // What was read before is read again, and what was decided about it is decided again.
-    const { batchId, sourceType, itemIndex, file, offset, length, hnId, retryCount = 0, lastFailureAt } = data
-    const known = { ...(hnId === undefined ? {} : { hnId }), ...(lastFailureAt === undefined ? {} : { lastFailureAt }) }
+    const { batchId, sourceType, itemIndex, file, offset, length, hnId, earlier, retryCount = 0, lastFailureAt } = data
+    const known = {
+      ...(hnId === undefined ? {} : { hnId }),
+      ...(earlier === undefined ? {} : { earlier }),
+      ...(lastFailureAt === undefined ? {} : { lastFailureAt }),
+    }
     return {
       data: { batchId, sourceType, itemIndex, file, offset, length, ...known, retryCount, retryAttemptAt: now },
       log: { level: 'debug', message: 'item retried', fields: { itemIndex, hnId, retryCount } },

@@ -8,8 +8,9 @@ import type { ItemData } from './item-data.ts'
 import { uploadItem } from './item-machine.ts'
 
 /**
- * Reads every completed item again and puts it into a new catalogue, which takes the old one's place at the end. Items
- * are taken in the order of their ids, which is the order in which they were extracted: what was merged is merged again.
+ * Reads every completed and every skipped item again and puts it into a new catalogue, which takes the old one's place at the end. Items
+ * are taken in the order of their ids. A skipped item adds nothing as long as the item that it repeats is completed; if that one
+ * failed for another reason than its content, the skipped one holds the document.
  */
 export async function rebuildCatalogue(
   control: Control,
@@ -40,7 +41,7 @@ async function putAll(
   for (;;) {
     const page = await control.list({
       machine: uploadItem.name,
-      states: ['completed'],
+      states: ['completed', 'skipped'],
       limit: groupMax,
       ...(after === undefined ? {} : { after }),
     })
@@ -68,7 +69,8 @@ async function prepare(control: Control, desk: ThreadDesk): Promise<number> {
     for (const { id, data } of page.entities) {
       const { file, sha256 } = data as BatchData
       await desk.ask('register', { number: file, sha256 })
-      total += itemCounts(await control.lanes(id), 0).completed
+      const { completed, skipped } = itemCounts(await control.lanes(id), 0)
+      total += completed + skipped
     }
     if (page.next === null) return total
     after = page.next

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Implementation, systemClock } from 'sluice'
 import { explore, type TestKit, testKit } from 'sluice/testing'
+import type { ItemData } from './item-data.ts'
 import { countsOf, Stage } from './test/stage.ts'
 import type { UploadOptions } from './upload.ts'
 
@@ -41,6 +42,44 @@ async function retried(stage: Stage, kit: TestKit, id: number) {
   await kit.drain()
   return stage.view(id)
 }
+
+describe('an element whose id comes again in its file', () => {
+  test('fails by hand: what repeats it is skipped and found; retried, it takes its place', async () => {
+    const { stage, kit } = await openKit()
+    await using _ = stage
+    const hold = await stage.control.hold({ machine: 'upload_item' }, { reason: 'a test looks', owner: 'test' })
+    const newer = '{"id":1,"type":"story","score":5}'
+    const { id } = await stage.send(list(story(1), story(1), newer, story(2), story(2)))
+    await kit.drain({ within: '5m' }).catch(() => {})
+    const [first, , , second] = await stage.items(id)
+    await stage.control.act(first!.id, 'mark_failed', operator)
+    await stage.control.act(second!.id, 'mark_failed', operator)
+    await stage.control.release(hold.id)
+    await kit.drain()
+    const view = await stage.view(id)
+    assert.deepEqual(countsOf(view), { total: 5, completed: 1, failed: 2, skipped: 2 })
+    assert.equal(view.resultSummary?.merged, 1)
+    const states = (await stage.items(id)).map(({ state }) => state)
+    assert.deepEqual(states, ['failed', 'skipped', 'completed', 'failed', 'skipped'])
+    const found = async () =>
+      (await stage.upload.search({ limit: 10, sortBy: 'score' })).found.map(({ item, entity }) => ({ item, entity }))
+    const documents = (await found()).map(({ item }) => item)
+    assert.deepEqual(documents, [
+      { hnId: 1, type: 'story', score: 5, title: 'Story 1' },
+      { hnId: 2, type: 'story', title: 'Story 2' },
+    ])
+    const again = await retried(stage, kit, id)
+    assert.deepEqual(countsOf(again), { total: 5, completed: 3, failed: 0, skipped: 2 })
+    assert.equal(again.resultSummary?.merged, 1)
+    assert.deepEqual(
+      (await found()).map(({ item }) => item),
+      documents,
+    )
+    assert.equal((await found())[1]!.entity, second!.id)
+    const [, repeat] = await stage.items(id)
+    assert.equal(((await stage.control.get(repeat!.id)).data as ItemData).duplicateOfIndex, 0)
+  })
+})
 
 describe('retry_failed_items', () => {
   test('touches only failed items, counts those that may not be retried, and closes the batch anew', async () => {

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { isSluiceError } from 'sluice'
 import type { HNItem } from '../hn-item.ts'
-import type { Catalogue, Entry } from './catalogue.ts'
+import type { Catalogue, Earlier, Entry } from './catalogue.ts'
 import { factsOf, isNewer } from './newness.ts'
 import { anyItem, Documents, folderOf, Model, withCatalogue } from './sample-items.ts'
 
@@ -50,12 +50,8 @@ test('put, compare, known, unresolved and counts agree with the model', (context
             catalogue.put(entries),
             entries.map((entry) => model.put(entry)),
           )
-          // Once more, as after a crash: whoever holds the row now is told so, and nothing changes.
-          for (const entry of entries) {
-            const row = model.rows.get(entry.item.hnId)
-            if (row?.entry === entry)
-              assert.deepEqual(catalogue.put([entry]), [row.versions.length === 0 ? 'own' : 'merged'])
-          }
+          // Once more, as after a crash: nothing changes.
+          for (const entry of entries) assert.deepEqual(catalogue.put([entry]), [model.put(entry)])
           if (settle) catalogue.settle()
         }
         assertSame(catalogue, model, others)
@@ -75,17 +71,84 @@ function assertSame(catalogue: Catalogue, model: Model, others: readonly HNItem[
   assert.equal(catalogue.counts().documents, model.rows.size)
   const stories = [...model.rows.values()].filter(({ document }) => document.type === 'story')
   assert.equal(catalogue.counts().byType.story, stories.length)
-  const candidates = others.map((item, index) => ({ entity: index % 13, item }))
+  const { rows } = model
+  const found = catalogue.search({ limit: 1_000 }).rows
   assert.deepEqual(
-    catalogue.compare(candidates),
-    candidates.map(({ entity, item }) => {
-      const row = model.rows.get(item.hnId)
-      if (row === undefined) return 'new'
-      if (row.entry.entity === entity) return 'own'
-      if (isNewer(factsOf(item), factsOf(row.document))) return 'newer'
-      return row.versions.includes(entity) ? 'own' : { duplicateOf: row.entry.entity }
-    }),
+    found.map(({ hnId, entity, batch }) => [hnId, entity, batch]).sort(),
+    [...rows.values()].map(({ entry }) => [entry.item.hnId, entry.entity, entry.batch]).sort(),
   )
+  for (const { hnId, document, score } of found) {
+    const expected = rows.get(hnId)!
+    assert.equal(score, expected.document.score ?? null)
+    assert.deepEqual(document.kind === 'merged' ? document.item : expected.entry.item, expected.document)
+  }
+  const candidates = others.map((item, index) => ({ batch: (index % 3) + 1, offset: 1_000 + index, item }))
+  catalogue.compare(candidates).forEach((duplicate, index) => {
+    const expected = model.verdict(candidates[index]!)
+    if (duplicate) assert.deepEqual(duplicate, expected)
+  })
+}
+
+test('verdicts and documents do not depend on the order in which the items of a file are put, nor on how often', (context) => {
+  const folder = folderOf(context)
+  const few = anyItem.map((item) => ({ ...item, hnId: (item.hnId % 6) + 1 }))
+  const anyFile = fc.array(few, { minLength: 1, maxLength: 30, size: 'max' })
+  const anyOrder = fc.array(fc.tuple(fc.nat(1_000), fc.boolean()), { maxLength: 60, size: 'max' })
+  let run = 0
+  fc.assert(
+    fc.property(fc.array(few, { maxLength: 6 }), anyFile, anyOrder, (known, file, order) => {
+      const documents = new Documents()
+      const before = known.map((item, index) => documents.entry(index + 1, 1, item))
+      const entries = withEarlier(file.map((item, index) => documents.entry(100 + index, 2, item)))
+      run += 1
+      const play = (name: string, groups: readonly (readonly Entry[])[]) =>
+        withCatalogue(
+          { folder, file: join(folder, `${run}-${name}.db`), readDocument: documents.read },
+          (catalogue) => {
+            for (const entry of before) catalogue.put([entry])
+            const verdicts = new Map<number, unknown>()
+            for (const group of groups) {
+              catalogue.put(group).forEach((verdict, index) => {
+                const { entity } = group[index]!
+                if (verdicts.has(entity))
+                  assert.deepEqual(verdict, verdicts.get(entity), 'another verdict when repeated')
+                verdicts.set(entity, verdict)
+                // What is skipped by the comparison alone would have been skipped by the put.
+                const [duplicate] = catalogue.compare([group[index]!])
+                if (duplicate) assert.deepEqual(duplicate, verdict)
+              })
+            }
+            return {
+              verdicts: entries.map(({ entity }) => verdicts.get(entity)),
+              found: catalogue.search({ limit: 1_000 }).rows,
+            }
+          },
+        )
+      const shuffled = order.map(([place]) => entries[place % entries.length]!)
+      const groups: Entry[][] = [[]]
+      ;[...shuffled, ...entries].forEach((entry, index) => {
+        if (order[index]?.[1]) groups.push([])
+        groups.at(-1)!.push(entry)
+      })
+      const inOrder = play(
+        'in-order',
+        entries.map((entry) => [entry]),
+      )
+      assert.deepEqual(play('shuffled', groups), inOrder)
+    }),
+    { numRuns: 150 },
+  )
+})
+
+/** As the extraction of a file finds it. */
+function withEarlier(entries: readonly Entry[]): Entry[] {
+  const newest = new Map<number, Earlier>()
+  return entries.map((entry, index) => {
+    const earlier = newest.get(entry.item.hnId)
+    const facts = factsOf(entry.item)
+    if (!earlier || isNewer(facts, earlier)) newest.set(entry.item.hnId, { index, ...facts })
+    return earlier ? { ...entry, earlier } : entry
+  })
 }
 
 test('a child before its parent is unresolved until the parent comes, in whatever batch', (context) => {
@@ -149,14 +212,13 @@ test('when an older document cannot be read, nothing of the call is written', (c
     throw new Error('The file is gone.')
   }
   withCatalogue({ folder: folderOf(context), readDocument }, (catalogue) => {
-    catalogue.put([documents.entry(1, 1, { hnId: 5, type: 'story', score: 1 })])
+    catalogue.put([documents.entry(1, 1, { hnId: 5, type: 'story', score: 1, by: 'ann' })])
     const group = [
       documents.entry(2, 1, { hnId: 6, type: 'story' }),
       documents.entry(3, 1, { hnId: 5, type: 'story', score: 2 }),
     ]
     assert.throws(() => catalogue.put(group), /The file is gone/)
     assert.deepEqual(catalogue.known([5, 6]), [true, false])
-    assert.deepEqual(catalogue.compare([{ entity: 1, item: { hnId: 5, type: 'story' } }]), ['own'])
   })
 })
 

@@ -1,5 +1,5 @@
 import { SluiceError } from 'sluice/errors'
-import type { HNItem, ItemType } from '../hn-item.ts'
+import type { ItemType } from '../hn-item.ts'
 import { Database } from './database.ts'
 import { FileNumbers } from './file-numbers.ts'
 import { foldStep, freshCount, isFoldDue, isFoldOpen } from './fold.ts'
@@ -14,9 +14,8 @@ import {
   depthOf,
   descendants,
 } from './hierarchy.ts'
-import type { Entry, ItemRow } from './item-row.ts'
-import { factsOf, isNewer } from './newness.ts'
-import { type PutVerdict, putEntries, type ReadDocument } from './putting.ts'
+import { type Candidate, type Entry, type ItemRow, lacksParent } from './item-row.ts'
+import { changes, type Duplicate, type PutVerdict, putEntries, type ReadDocument, verdictOf } from './putting.ts'
 import { abandonRebuild, beginRebuild, finishRebuild, writtenShelves } from './rebuild.ts'
 import { prefixes } from './schema.ts'
 import { type SearchPage, search } from './search.ts'
@@ -26,21 +25,10 @@ import { assertText, settleText, textForWriting } from './text-setting.ts'
 
 export type { DocumentPlace, FoundRow, Link } from './found-row.ts'
 export type { Ancestry, AncestryEnd, DescendantOptions, DescendantPage, HierarchyNode } from './hierarchy.ts'
-export type { Entry } from './item-row.ts'
-export type { PutVerdict, ReadDocument } from './putting.ts'
+export type { Candidate, Earlier, Entry } from './item-row.ts'
+export type { Duplicate, PutVerdict, ReadDocument } from './putting.ts'
 export type { SearchPage } from './search.ts'
 export type { SearchQuery, SortKey, SortOrder } from './search-query.ts'
-
-export interface Candidate {
-  readonly entity: number
-  readonly item: HNItem
-}
-
-/**
- * new: the id is not known. own: this entity's version is part of the stored row. newer: it would be merged.
- * duplicateOf: what that entity put is as new or newer.
- */
-export type Comparison = 'new' | 'own' | 'newer' | { readonly duplicateOf: number }
 
 export interface CatalogueOptions {
   readonly file: string
@@ -100,27 +88,31 @@ export class Catalogue {
     this.#database.close()
   }
 
-  /** What `put` would say of each, if it came alone. Nothing is written. */
-  compare(candidates: readonly Candidate[]): Comparison[] {
+  /**
+   * The duplicates among them that bring nothing new: what they hold is here already, or they could not be completed. Null: to be
+   * put, which decides. Nothing is written.
+   */
+  compare(candidates: readonly Candidate[]): (Duplicate | null)[] {
     checkGroup(candidates)
     return this.#database.read(() => this.#compareAll(candidates))
   }
 
-  #compareAll(candidates: readonly Candidate[]): Comparison[] {
+  #compareAll(candidates: readonly Candidate[]): (Duplicate | null)[] {
     const hnIds: number[] = []
     for (const { item } of candidates) hnIds.push(item.hnId)
     const seqs = this.#shelf.locate(hnIds)
     const rows = new Map(this.#shelf.rows([...seqs.values()]).map((row) => [row.hnId, row]))
-    const comparisons: Comparison[] = []
-    for (const candidate of candidates) comparisons.push(this.#compareOne(candidate, rows.get(candidate.item.hnId)))
-    return comparisons
+    const duplicates: (Duplicate | null)[] = []
+    for (const candidate of candidates) duplicates.push(this.#compareOne(candidate, rows.get(candidate.item.hnId)))
+    return duplicates
   }
 
-  #compareOne({ entity, item }: Candidate, row: ItemRow | undefined): Comparison {
-    if (row === undefined) return 'new'
-    if (row.entity === entity) return 'own'
-    if (isNewer(factsOf(item), row)) return 'newer'
-    return this.#shelf.superseded(row, entity) ? 'own' : { duplicateOf: row.entity }
+  #compareOne(candidate: Candidate, row: ItemRow | undefined): Duplicate | null {
+    if (row === undefined && candidate.earlier === undefined) return null
+    const verdict = verdictOf(candidate, row ? this.#shelf.knownBefore(row, candidate.batch) : null)
+    if (typeof verdict !== 'object') return null
+    if (lacksParent(candidate.item)) return verdict
+    return row && !changes(row, candidate, () => this.#shelf.borrowed(row.seq)) ? verdict : null
   }
 
   /** Which of these ids are in the catalogue. */

@@ -22,7 +22,7 @@ test('a database of another program, a newer one and a file that is none are eac
   const newer = new DatabaseSync(join(folder, 'newer.db'))
   newer.exec('PRAGMA user_version = 99')
   newer.close()
-  assert.throws(() => open('newer.db'), /newer program \(schema 99; this one knows 1\)/)
+  assert.throws(() => open('newer.db'), /newer program \(schema 99; this one knows 2\)/)
   writeFileSync(join(folder, 'text.db'), 'This is no database, and it is long enough to be seen as none.'.repeat(20))
   assert.throws(
     () => open('text.db'),
@@ -43,10 +43,10 @@ test('two connections see what the other has put', (context) => {
       const entry = documents.entry(1, 1, { hnId: 5, type: 'story', score: 1 })
       assert.deepEqual(first.put([entry]), ['added'])
       second.settle()
-      assert.deepEqual(second.put([entry]), ['own'])
-      assert.deepEqual(second.put([documents.entry(2, 1, { hnId: 5, type: 'story', score: 2 })]), ['merged'])
-      assert.deepEqual(first.put([entry]), ['own'])
-      assert.deepEqual(first.put([documents.entry(3, 1, { hnId: 5, type: 'story', score: 1 })]), [{ duplicateOf: 2 }])
+      assert.deepEqual(second.put([entry]), ['added'])
+      assert.deepEqual(second.put([documents.entry(2, 2, { hnId: 5, type: 'story', score: 2 })]), ['merged'])
+      assert.deepEqual(first.put([entry]), ['added'])
+      assert.deepEqual(first.put([documents.entry(3, 3, { hnId: 5, type: 'story', score: 1 })]), [{ duplicateOf: 2 }])
     }),
   )
 })

@@ -31,7 +31,7 @@ export function foundRows(shelf: Shelf, rows: readonly ItemRow[]): FoundRow[] {
     type: row.type,
     by: row.author,
     time: row.time,
-    score: row.score,
+    score: row.documentScore,
     parent: row.parent,
     link: row.parent === null ? 'none' : parents.has(row.parent) ? 'resolved' : 'unresolved',
     entity: row.entity,

@@ -10,11 +10,10 @@ const aRow = (seq: number, changes: Partial<ItemRow> = {}): ItemRow => ({
     type: 'comment',
     author: `ann${seq % 3}`,
     time: 100 - seq,
-    score: null,
     parent: seq % 2,
   },
   ...{ gone: 0, kids: 0, descendants: null, entity: seq, batch: 1, file: 1, offset: 0, length: 1 },
-  ...{ merged: false, replaced: false, ...changes },
+  ...{ merged: false, score: null, documentScore: null, shared: false, fields: 0, ...changes },
 })
 const rows = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => aRow(from + index))
 
@@ -34,7 +33,7 @@ function taken(keys: FreshKeys, table: FoldedName, from: number, to: number): un
 test('each table gets its rows in its own order, part by part', () => {
   const keys = new FreshKeys(100)
   keys.append(rows(1, 4))
-  keys.append([aRow(5, { author: null, parent: null, time: null, score: 7 })])
+  keys.append([aRow(5, { author: null, parent: null, time: null, documentScore: 7 })])
   assert.deepEqual(
     taken(keys, 'place', 1, 5),
     [1, 2, 3, 4, 5].map((seq) => [1_000 + seq, seq]),
@@ -63,7 +62,7 @@ test('each table gets its rows in its own order, part by part', () => {
 test('times and scores are kept as they are, however far out', () => {
   const numbers = [-7, 0, 2 ** 31, 2 ** 33, -(2 ** 40), 0.5, 2 ** 53 - 1]
   const keys = new FreshKeys(100)
-  keys.append(numbers.map((number, index) => aRow(index + 1, { time: number, score: -number })))
+  keys.append(numbers.map((number, index) => aRow(index + 1, { time: number, documentScore: -number })))
   const bySeq = (table: FoldedName) =>
     (taken(keys, table, 1, numbers.length) as number[][]).sort((left, right) => left[3]! - right[3]!)
   assert.deepEqual(

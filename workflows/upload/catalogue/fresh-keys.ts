@@ -132,7 +132,7 @@ export class FreshKeys {
   }
 
   /** False: it does not fit. */
-  #keep({ hnId, type, author, time, score, parent }: ItemRow): boolean {
+  #keep({ hnId, type, author, time, documentScore: score, parent }: ItemRow): boolean {
     const place = this.#count
     if (place >= this.#capacity || !fits(hnId) || !fits(parent ?? 0)) return false
     const from = place === 0 ? 0 : this.#nameEnds[place - 1]!

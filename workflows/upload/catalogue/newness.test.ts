@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { HNItem } from '../hn-item.ts'
-import { mergeItems } from './merging.ts'
-import { factsOf, isNewer } from './newness.ts'
+import { mergeInto } from './merging.ts'
+import { factsOf, isNewer, isStronger } from './newness.ts'
 import { anyItem } from './sample-items.ts'
 
 const story: HNItem = { hnId: 1, type: 'story', kids: [2, 3], descendants: 5, score: 10 }
@@ -35,11 +35,25 @@ test('of two documents at most one is newer, and what is newer than a newer one 
   )
 })
 
-test('a merged document has all of the newer one, and the rest of the older one', () => {
+test('versions of the same age stand in the order of batches, then of places in the file', () => {
+  const version = (batch: number, offset: number, item = story) => ({ ...factsOf(item), batch, offset })
+  assert.equal(isStronger(version(1, 9), version(2, 3)), true)
+  assert.equal(isStronger(version(2, 3), version(1, 9)), false)
+  assert.equal(isStronger(version(1, 3), version(1, 9)), true)
+  assert.equal(isStronger(version(1, 3), version(1, 3)), false)
+  assert.equal(isStronger(version(2, 9, { ...story, score: 11 }), version(1, 3)), true)
+})
+
+test('a merged document has all of the strongest version, and the rest of the others', () => {
   const older: HNItem = { hnId: 1, type: 'comment', by: 'ann', text: 'first', parent: 9 }
-  assert.deepEqual(mergeItems(older, { hnId: 1, type: 'comment', deleted: true, parent: 9 }), {
-    ...older,
-    deleted: true,
+  const [first, second] = [
+    { ...factsOf(older), batch: 1, offset: 0 },
+    { gone: 1, kids: 0, descendants: null, score: null, batch: 2, offset: 0 },
+  ]
+  const stored = { item: older, borrowed: {} }
+  assert.deepEqual(mergeInto(stored, first, { hnId: 1, type: 'comment', deleted: true, parent: 9 }, second), {
+    item: { ...older, deleted: true },
+    borrowed: { by: first, text: first },
   })
-  assert.equal(mergeItems(older, { ...older, text: 'second', dead: true }), null)
+  assert.deepEqual(mergeInto(stored, first, { ...older, text: 'second', dead: true }, second).borrowed, {})
 })

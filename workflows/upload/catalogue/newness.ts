@@ -37,6 +37,28 @@ export function isNewer(candidate: Facts, stored: Facts): boolean {
   return isGreater(candidate.score, stored.score)
 }
 
+/** The facts of one version of an item, and where it stands in the order of batches and files. */
+export interface Version extends Facts {
+  readonly batch: number
+  readonly offset: number
+}
+
+/** Without whatever else the value holds. */
+export function versionOf({ gone, kids, descendants, score, batch, offset }: Version): Version {
+  return { gone, kids, descendants, score, batch, offset }
+}
+
+/**
+ * Whether one version takes precedence over another. The newer one does. Of two of the same age, the one of the earlier batch does,
+ * and within a batch the one that lies first in the file. A version does not take precedence over itself.
+ */
+export function isStronger(candidate: Version, other: Version): boolean {
+  if (isNewer(candidate, other)) return true
+  if (isNewer(other, candidate)) return false
+  if (candidate.batch !== other.batch) return candidate.batch < other.batch
+  return candidate.offset < other.offset
+}
+
 function isGreater(left: number | null, right: number | null): boolean {
   if (left === null) return false
   return right === null || left > right

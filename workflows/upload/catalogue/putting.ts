@@ -1,18 +1,32 @@
 import { type HNItem, itemTypes } from '../hn-item.ts'
 import type { Value } from './database.ts'
 import { insertMany, marks } from './insert-many.ts'
-import { absent, checkEntry, columns, type Entry, type ItemRow, itemRow, kindOf, pushValues } from './item-row.ts'
-import { mergeItems } from './merging.ts'
-import { factsOf, isNewer } from './newness.ts'
+import {
+  absent,
+  type Candidate,
+  checkEntry,
+  columns,
+  type Entry,
+  type ItemRow,
+  itemRow,
+  kindOf,
+  pushValues,
+  withDocument,
+} from './item-row.ts'
+import { type Borrowed, fieldNames, fieldsOf, type Merged, mergeInto } from './merging.ts'
+import { factsOf, isNewer, isStronger, versionOf } from './newness.ts'
 import { plainText } from './plain-text.ts'
-import type { Shelf } from './shelf.ts'
+import type { KnownVersion, Shelf } from './shelf.ts'
 
 /**
- * added: the first of its id. own: the same entity added it before, as a repeat after a crash does. merged: it was newer
- * than the stored one and took its place, now or when the same entity put it before. duplicateOf: it was not newer than
- * what that entity put; nothing was written.
+ * added: the first of its id. merged: newer than all that came before. duplicateOfIndex: an earlier element of the same file
+ * is at least as new. duplicateOf: what another batch had put before is at least as new.
+ *
+ * Before: the earlier elements of the same file, and what other batches had put when the first version of this batch arrived.
+ * So the verdict does not depend on the order in which the elements of a file are put, nor on how often.
  */
-export type PutVerdict = 'added' | 'own' | 'merged' | { readonly duplicateOf: number }
+export type PutVerdict = 'added' | 'merged' | Duplicate
+export type Duplicate = { readonly duplicateOf: number } | { readonly duplicateOfIndex: number }
 
 export type ReadDocument = (file: number, offset: number, length: number) => HNItem
 
@@ -28,6 +42,8 @@ interface Standing {
   readonly before: ItemRow | null
   /** Its document, once it is in hand. */
   item: HNItem | null
+  /** Of a merged document that is in hand: which fields came from other versions. */
+  borrowed: Borrowed
 }
 
 /** What became of each entry, and the rows that were written for them. */
@@ -50,16 +66,16 @@ export function putEntries(options: PutOptions, entries: readonly Entry[]): Put 
   const verdicts: PutVerdict[] = []
   for (const entry of entries) {
     const standing = standings.get(entry.item.hnId)
+    verdicts.push(verdictOf(entry, standing ? shelf.knownBefore(standing.row, entry.batch) : null))
     if (standing) {
-      verdicts.push(putAgain(options, standing, entry, changed))
+      if (add(options, standing, entry) && standing.before) changed.add(standing)
       continue
     }
     seq += 1
-    const row = itemRow(seq, entry, entry.item, { merged: false, replaced: false })
-    const fresh = { row, before: null, item: entry.item }
+    const row = itemRow(seq, entry, entry.item, { merged: false, shared: false })
+    const fresh = { row, before: null, item: entry.item, borrowed: {} }
     standings.set(entry.item.hnId, fresh)
     added.push(fresh)
-    verdicts.push('added')
   }
   // What was added in this call is known as well: all of it is written, or nothing.
   const isKnown = knownParents(shelf, [...added, ...changed], standings)
@@ -77,19 +93,64 @@ function seqOf({ row }: Standing): number {
   return row.seq
 }
 
-/** Something is known under its id. */
-function putAgain(options: PutOptions, standing: Standing, entry: Entry, changed: Set<Standing>): PutVerdict {
+export function verdictOf({ item, earlier }: Pick<Entry, 'item' | 'earlier'>, before: KnownVersion | null): PutVerdict {
+  const facts = factsOf(item)
+  if (earlier && !isNewer(facts, earlier)) return { duplicateOfIndex: earlier.index }
+  if (before && !isNewer(facts, before)) return { duplicateOf: before.entity }
+  return earlier || before ? 'merged' : 'added'
+}
+
+/** Whether the row or its document changes when this version is put. */
+export function changes(
+  row: ItemRow,
+  { item, ...place }: Omit<Candidate, 'earlier'>,
+  borrowedOf: () => Borrowed,
+): boolean {
+  const version = versionOf({ ...factsOf(item), ...place })
+  const fields = fieldsOf(item)
+  if (isStronger(version, row) || row.fields === null || (fields & ~row.fields) !== 0) return true
+  if (!row.merged) return false
+  const borrowed = borrowedOf()
+  return fieldNames.some((name, place) => {
+    const giver = borrowed[name]
+    return giver !== undefined && (fields & (1 << place)) !== 0 && isStronger(version, giver)
+  })
+}
+
+/** Adds a version to what is known under its id. False: nothing changed. */
+function add(options: PutOptions, standing: Standing, entry: Entry): boolean {
   const { shelf } = options
-  const isOwn = standing.row.entity === entry.entity
-  if (!isOwn && !isNewer(factsOf(entry.item), standing.row)) {
-    const version = shelf.superseded(standing.row, entry.entity)
-    return version ? repeated(version) : { duplicateOf: standing.row.entity }
+  const { row } = standing
+  const version = versionOf({ ...factsOf(entry.item), batch: entry.batch, offset: entry.offset })
+  const stands = isStronger(version, row)
+  if (!stands && !changes(row, entry, () => borrowedOf(shelf, standing))) return false
+  const replacesAll = stands && row.fields !== null && (row.fields & ~fieldsOf(entry.item)) === 0
+  const { item, borrowed } = replacesAll
+    ? { item: entry.item, borrowed: {} }
+    : mergeInto(storedDocument(options, standing), versionOf(row), entry.item, version)
+  standing.item = item
+  standing.borrowed = borrowed
+  const merged = Object.keys(borrowed).length > 0
+  if (!stands) {
+    standing.row = withDocument(row, item, merged)
+    return true
   }
-  if (isOwn && liesWhere(standing.row, entry)) return repeated(standing.row)
-  if (!isOwn) supersede(shelf, standing.row)
-  replace(options, standing, entry, isOwn)
-  if (standing.before) changed.add(standing)
-  return repeated(standing.row)
+  const shared = row.shared || row.batch !== entry.batch
+  if (shared) shelf.keepKnown(row, entry.batch)
+  standing.row = itemRow(row.seq, entry, item, { merged, shared })
+  return true
+}
+
+function storedDocument({ shelf, readDocument }: PutOptions, standing: Standing): Merged {
+  const { row } = standing
+  standing.borrowed = borrowedOf(shelf, standing)
+  standing.item ??=
+    (row.merged ? shelf.mergedDocument(row.seq) : null) ?? readDocument(row.file, row.offset, row.length)
+  return { item: standing.item, borrowed: standing.borrowed }
+}
+
+function borrowedOf(shelf: Shelf, { row, item, borrowed }: Standing): Borrowed {
+  return item || !row.merged ? borrowed : shelf.borrowed(row.seq)
 }
 
 function storedStandings(shelf: Shelf, entries: readonly Entry[]): Map<number, Standing> {
@@ -97,42 +158,7 @@ function storedStandings(shelf: Shelf, entries: readonly Entry[]): Map<number, S
   for (const { item } of entries) hnIds.push(item.hnId)
   const seqs = shelf.locate(hnIds)
   const rows = shelf.rows([...seqs.values()])
-  return new Map(rows.map((row) => [row.hnId, { row, before: row, item: null }]))
-}
-
-/** What an entity is told of a version that is part of the row, also when it puts it again. */
-function repeated({ replaced }: Pick<ItemRow, 'replaced'>): PutVerdict {
-  return replaced ? 'merged' : 'own'
-}
-
-function supersede({ database, prefix }: Shelf, { entity, seq, replaced }: ItemRow): void {
-  database.run(`INSERT OR IGNORE INTO ${prefix}superseded (entity, seq, replaced) VALUES (?, ?, ?)`, [
-    entity,
-    seq,
-    replaced ? 1 : 0,
-  ])
-}
-
-function liesWhere(row: ItemRow, { batch, file, offset, length }: Entry): boolean {
-  return row.batch === batch && row.file === file && row.offset === offset && row.length === length
-}
-
-/**
- * The newer document takes the place of the older one, and keeps what only the older one says. An entity that puts again
- * what it put itself replaces its own document, but keeps what a merge had brought into it.
- */
-function replace({ shelf, readDocument }: PutOptions, standing: Standing, entry: Entry, isOwn: boolean): void {
-  const { row } = standing
-  let merged: HNItem | null = null
-  if (!isOwn || row.merged) {
-    const older =
-      standing.item ??
-      (row.merged ? shelf.mergedDocument(row.seq) : null) ??
-      readDocument(row.file, row.offset, row.length)
-    merged = mergeItems(older, entry.item)
-  }
-  standing.item = merged ?? entry.item
-  standing.row = itemRow(row.seq, entry, standing.item, { merged: merged !== null, replaced: !isOwn || row.replaced })
+  return new Map(rows.map((row) => [row.hnId, { row, before: row, item: null, borrowed: {} }]))
 }
 
 function knownParents(
@@ -156,11 +182,11 @@ function writeAdded(
   const fresh: Value[] = []
   const orphans: Value[] = []
   const tally = new Array<number>(itemTypes.length).fill(0)
-  for (const { row, item } of added) {
+  for (const { row, item, borrowed } of added) {
     pushValues(items, row)
     fresh.push(row.hnId, row.seq)
     if (row.parent !== null && !isKnown(row.parent)) orphans.push(row.batch, row.seq, row.parent)
-    if (row.merged) writeMerged(shelf, row.seq, item)
+    if (row.merged) writeMerged(shelf, row.seq, item, borrowed)
     tally[itemTypes.indexOf(row.type)]! += 1
   }
   insertMany(database, 'INSERT', `${prefix}item (${columns.join(', ')})`, columns.length, items)
@@ -179,7 +205,7 @@ function writeAdded(
 /** A row that stood in the tables before: also its search keys are written at once, as a fold looks at new rows only. */
 function rewrite({ shelf, withText }: PutOptions, standing: Standing, isKnown: (hnId: number) => boolean): void {
   const { database, prefix } = shelf
-  const { row, item } = standing
+  const { row, item, borrowed } = standing
   const before = standing.before!
   const values: Value[] = []
   pushValues(values, row)
@@ -197,8 +223,11 @@ function rewrite({ shelf, withText }: PutOptions, standing: Standing, isKnown: (
   if (row.parent !== null && !isKnown(row.parent)) {
     database.run(`INSERT INTO ${prefix}orphan (batch, seq, parent) VALUES (?, ?, ?)`, [row.batch, row.seq, row.parent])
   }
-  if (row.merged) writeMerged(shelf, row.seq, item)
-  else if (before.merged) database.run(`DELETE FROM ${prefix}merged WHERE seq = ?`, [row.seq])
+  if (row.merged) writeMerged(shelf, row.seq, item, borrowed)
+  else if (before.merged) {
+    database.run(`DELETE FROM ${prefix}merged WHERE seq = ?`, [row.seq])
+    database.run(`DELETE FROM ${prefix}borrowed WHERE seq = ?`, [row.seq])
+  }
   if (row.type !== before.type) {
     addToTally(shelf, itemTypes.indexOf(before.type), -1)
     addToTally(shelf, itemTypes.indexOf(row.type), 1)
@@ -219,15 +248,16 @@ function searchKeys(row: ItemRow): SearchKey[] {
   const time = row.time ?? absent
   const keys: SearchKey[] = [
     [[kind, time, row.hnId], 'by_time', ['kind', 'time', 'id']],
-    [[kind, row.score ?? absent, row.hnId], 'by_score', ['kind', 'score', 'id']],
+    [[kind, row.documentScore ?? absent, row.hnId], 'by_score', ['kind', 'score', 'id']],
   ]
   if (row.author !== null) keys.push([[row.author, time, row.hnId], 'by_author', ['author', 'time', 'id']])
   if (row.parent !== null) keys.push([[row.parent, row.hnId], 'by_parent', ['parent', 'id']])
   return keys
 }
 
-function writeMerged({ database, prefix }: Shelf, seq: number, item: HNItem | null): void {
+function writeMerged({ database, prefix }: Shelf, seq: number, item: HNItem | null, borrowed: Borrowed): void {
   database.run(`REPLACE INTO ${prefix}merged (seq, document) VALUES (?, ?)`, [seq, JSON.stringify(item)])
+  database.run(`REPLACE INTO ${prefix}borrowed (seq, sources) VALUES (?, ?)`, [seq, JSON.stringify(borrowed)])
 }
 
 function addToTally({ database, prefix }: Shelf, type: number, count: number): void {

@@ -4,10 +4,9 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import fc from 'fast-check'
 import { type HNItem, itemTypes } from '../hn-item.ts'
-import { Catalogue, type CatalogueOptions, type Entry } from './catalogue.ts'
+import { type Candidate, Catalogue, type CatalogueOptions, type Entry } from './catalogue.ts'
 import { parentOf } from './item-row.ts'
-import { mergeItems } from './merging.ts'
-import { factsOf, isNewer } from './newness.ts'
+import { factsOf, isNewer, isStronger, type Version } from './newness.ts'
 import type { PutVerdict } from './putting.ts'
 
 /** What the tests of this folder share: small items that meet often, documents kept in memory, and the plain model. */
@@ -75,37 +74,37 @@ export function withCatalogue<Result>(
   }
 }
 
-/** What the catalogue does, as simply as it can be said. */
+/** What the catalogue does, as simply as it can be said: it keeps every version, and looks at all of them each time. */
 export class Model {
-  readonly rows = new Map<number, { entry: Entry; document: HNItem; merged: boolean; versions: readonly number[] }>()
+  readonly #versions = new Map<number, { readonly all: Entry[]; readonly before: Map<number, Entry | null> }>()
+
+  /** The strongest version of each id, and the document: each field from the strongest version that has it. */
+  readonly rows = new Map<number, { readonly entry: Entry; readonly document: HNItem }>()
 
   put(entry: Entry): PutVerdict {
-    const { item } = entry
-    const row = this.rows.get(item.hnId)
-    if (row === undefined) {
-      this.rows.set(item.hnId, { entry, document: item, merged: false, versions: [] })
-      return 'added'
-    }
-    const { versions } = row
-    if (row.entry.entity === entry.entity) {
-      const document = row.merged ? mergeItems(row.document, item) : null
-      this.rows.set(item.hnId, { entry, document: document ?? item, merged: document !== null, versions })
-      return versions.length === 0 ? 'own' : 'merged'
-    }
-    if (!isNewer(factsOf(item), factsOf(row.document))) {
-      const place = versions.indexOf(entry.entity)
-      if (place >= 0) return place === 0 ? 'own' : 'merged'
-      return { duplicateOf: row.entry.entity }
-    }
-    const document = mergeItems(row.document, item)
-    const merged = document !== null
-    this.rows.set(item.hnId, {
-      entry,
-      document: document ?? item,
-      merged,
-      versions: [...versions, row.entry.entity],
-    })
-    return 'merged'
+    const { hnId } = entry.item
+    const strongest = this.rows.get(hnId)?.entry ?? null
+    const known = this.#versions.get(hnId) ?? { all: [], before: new Map([[entry.batch, null]]) }
+    this.#versions.set(hnId, known)
+    const verdict = this.verdict(entry)
+    if (!strongest || isStronger(versionFor(entry), versionFor(strongest)))
+      if (!known.before.has(entry.batch)) known.before.set(entry.batch, strongest)
+    if (!known.all.includes(entry)) known.all.push(entry)
+    const strongestFirst = known.all.toSorted((one, two) => (isStronger(versionFor(one), versionFor(two)) ? -1 : 1))
+    const weakestFirst = strongestFirst.toReversed().map(({ item }) => item)
+    const stands = strongestFirst[0]!
+    const document = { ...(Object.assign({}, ...weakestFirst) as HNItem), type: stands.item.type }
+    this.rows.set(hnId, { entry: stands, document })
+    return verdict
+  }
+
+  verdict({ item, batch, earlier }: Candidate): PutVerdict {
+    const known = this.#versions.get(item.hnId)
+    const found = known?.before.get(batch)
+    const before = found === undefined ? (this.rows.get(item.hnId)?.entry ?? null) : found
+    if (earlier && !isNewer(factsOf(item), earlier)) return { duplicateOfIndex: earlier.index }
+    if (before && !isNewer(factsOf(item), factsOf(before.item))) return { duplicateOf: before.entity }
+    return earlier || before ? 'merged' : 'added'
   }
 
   parent(hnId: number): number | null {
@@ -114,7 +113,12 @@ export class Model {
   }
 
   unresolved(batch: number): number {
-    const isOpen = (parent: number | null) => parent !== null && !this.rows.has(parent)
-    return [...this.rows.values()].filter((row) => row.entry.batch === batch && isOpen(parentOf(row.document))).length
+    const { rows } = this
+    const isOpen = (parent: number | null) => parent !== null && !rows.has(parent)
+    return [...rows.values()].filter((row) => row.entry.batch === batch && isOpen(parentOf(row.document))).length
   }
+}
+
+function versionFor({ item, batch, offset }: Entry): Version {
+  return { ...factsOf(item), batch, offset }
 }

@@ -25,7 +25,8 @@ const tables = [
   'by_parent',
   'orphan',
   'merged',
-  'superseded',
+  'borrowed',
+  'known_before',
   'tally',
 ] as const
 
@@ -70,12 +71,20 @@ CREATE TABLE ${prefix}orphan (
 ) WITHOUT ROWID;
 -- Documents that no file holds, as they were put together from an older and a newer one.
 CREATE TABLE ${prefix}merged (seq INTEGER PRIMARY KEY, document TEXT NOT NULL);
--- Who put a version of a row that a newer one replaced, and whether that version had replaced another: an entity that puts
--- it again, as it died before it heard what became of it, is told what it was told before.
-CREATE TABLE ${prefix}superseded (
-  entity INTEGER NOT NULL, seq INTEGER NOT NULL, replaced INTEGER NOT NULL, PRIMARY KEY (entity, seq)
-) WITHOUT ROWID;
 CREATE TABLE ${prefix}tally (type INTEGER PRIMARY KEY, items INTEGER NOT NULL);
+${versionTables(prefix)}`
+}
+
+function versionTables(prefix: Prefix): string {
+  return `
+-- Of merged documents: which fields came from another version than the standing one, and from which. JSON.
+CREATE TABLE IF NOT EXISTS ${prefix}borrowed (seq INTEGER PRIMARY KEY, sources TEXT NOT NULL);
+-- Of rows to which several batches put versions: the newest version that each batch found when it put its first one. Entity
+-- null: it found none. So what is said of an item does not depend on which items of its batch came before it.
+CREATE TABLE IF NOT EXISTS ${prefix}known_before (
+  seq INTEGER NOT NULL, batch INTEGER NOT NULL,
+  entity INTEGER, gone INTEGER, kids INTEGER, descendants INTEGER, score INTEGER, PRIMARY KEY (seq, batch)
+) WITHOUT ROWID;
 `
 }
 
@@ -109,6 +118,18 @@ CREATE TABLE file (number INTEGER PRIMARY KEY AUTOINCREMENT, sha256 TEXT NOT NUL
 ${tableSet(prefixes.current)}
 `
 
-export const migrations: readonly Migration[] = [{ number: 1, sql: first }]
+/** A rebuild that another program has under way is given up: it fills tables of the old form. */
+const second = `
+DELETE FROM setting WHERE name = 'rebuild';
+DROP TABLE IF EXISTS superseded;
+DROP TABLE IF EXISTS ${prefixes.next}superseded;
+${dropSet(prefixes.next)}
+${versionTables(prefixes.current)}
+`
+
+export const migrations: readonly Migration[] = [
+  { number: 1, sql: first },
+  { number: 2, sql: second },
+]
 
 export const newest = migrations.at(-1)?.number ?? 0

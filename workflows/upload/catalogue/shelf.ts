@@ -1,12 +1,19 @@
 import { type HNItem, type ItemType, itemTypes } from '../hn-item.ts'
 import type { Database, Row, Value } from './database.ts'
 import { columns, type ItemRow, rowOf } from './item-row.ts'
+import type { Borrowed } from './merging.ts'
+import type { Facts } from './newness.ts'
 import type { Prefix } from './schema.ts'
 
 /** Values of one statement: for many, more were no faster; for a few, most of 256 would stand for nothing. */
 const widths = { few: 4, many: 256 } as const
 const marksOf = { few: numberedMarks(widths.few), many: numberedMarks(widths.many) } as const
 const columnList = columns.join(', ')
+
+/** A version that was put, and who put it. */
+export interface KnownVersion extends Facts {
+  readonly entity: number
+}
 
 /** One set of tables: how its rows are found. */
 export class Shelf {
@@ -62,15 +69,29 @@ export class Shelf {
     return typeof text === 'string' ? (JSON.parse(text) as HNItem) : null
   }
 
-  /**
-   * Whether this entity's version is part of the row, though a newer one took its place: then, whether it had taken
-   * another's place itself. Null: it is not. Nobody asks the table for the many rows that replaced nothing.
-   */
-  superseded({ seq, replaced }: ItemRow, entity: number): { readonly replaced: boolean } | null {
-    if (!replaced) return null
-    const sql = `SELECT replaced FROM ${this.prefix}superseded WHERE entity = ? AND seq = ?`
-    const value = this.database.number(sql, [entity, seq])
-    return value === null ? null : { replaced: value === 1 }
+  /** The fields of a merged row's document that came from other versions than the standing one. */
+  borrowed(seq: number): Borrowed {
+    const text = this.database.all(`SELECT sources FROM ${this.prefix}borrowed WHERE seq = ?`, [seq])[0]?.[0]
+    return typeof text === 'string' ? (JSON.parse(text) as Borrowed) : {}
+  }
+
+  /** The newest version that other batches had put when this batch put its first version; null: none. */
+  knownBefore(row: ItemRow, batch: number): KnownVersion | null {
+    if (!row.shared) return row.batch === batch ? null : row
+    const sql = `SELECT entity, gone, kids, descendants, score FROM ${this.prefix}known_before WHERE seq = ? AND batch = ?`
+    const values = this.database.all(sql, [row.seq, batch])[0]
+    if (!values) return row
+    const [entity, gone, kids, descendants, score] = values as (number | null)[]
+    if (entity === null) return null
+    return { entity: entity!, gone: gone!, kids: kids!, descendants: descendants!, score: score! }
+  }
+
+  /** Keeps what a batch finds, before its first version changes it. Repeating it changes nothing. */
+  keepKnown(row: ItemRow, batch: number): void {
+    const { entity, gone, kids, descendants, score } = row
+    const sql = `INSERT OR IGNORE INTO ${this.prefix}known_before VALUES (?, ?, ?, ?, ?, ?, ?)`
+    if (!row.shared) this.database.run(sql, [row.seq, row.batch, null, null, null, null, null])
+    this.database.run(sql, [row.seq, batch, entity, gone, kids, descendants, score])
   }
 
   unresolved(batch: number): number {

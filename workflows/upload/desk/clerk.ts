@@ -1,14 +1,23 @@
 import { SluiceError } from 'sluice/errors'
-import { type Candidate, Catalogue, type Entry, type PutVerdict } from '../catalogue/catalogue.ts'
-import { parentOf } from '../catalogue/item-row.ts'
+import { type Candidate, Catalogue, type Earlier, type Entry, type PutVerdict } from '../catalogue/catalogue.ts'
+import { lacksParent, parentOf } from '../catalogue/item-row.ts'
 import { type FileCheck, FileChecking } from '../files/file-check.ts'
 import type { Cursor } from '../files/file-fault.ts'
-import { type ElementGroup, FileWalk } from '../files/file-walk.ts'
+import { FileWalk, type FoundItem } from '../files/file-walk.ts'
 import { SliceReader } from '../files/slice-reader.ts'
 import { type HNItem, itemTypes, parseItem } from '../hn-item.ts'
 import { EarlyChecks } from './early-checks.ts'
 import { InHand } from './in-hand.ts'
-import { type DeskSettings, type LoadedGroup, type Places, type Remark, type VerdictGroup, verdicts } from './wire.ts'
+import { Repeats } from './repeats.ts'
+import {
+  type DeskSettings,
+  type LoadedGroup,
+  type Places,
+  type Remark,
+  type RepeatedElements,
+  type VerdictGroup,
+  verdicts,
+} from './wire.ts'
 
 /** Content that one call to the catalogue holds in memory: items may have a MiB each. */
 const sliceBytesMax = 8 * 1024 ** 2
@@ -26,12 +35,14 @@ export class Clerk {
   readonly #readers = new Map<number, SliceReader>()
   readonly #inHand = new InHand()
   readonly #earlyChecks: EarlyChecks
+  readonly #repeats: Repeats
   #walk: { readonly sha256: string; readonly cursor: string; readonly walk: FileWalk } | null = null
 
   constructor(settings: DeskSettings, pathOf: (sha256: string) => string, now: () => number) {
     this.#settings = settings
     this.#pathOf = pathOf
     this.#earlyChecks = new EarlyChecks(settings)
+    this.#repeats = new Repeats((sha256) => ({ path: pathOf(sha256), folder: settings.folder, limits: settings }))
     this.catalogue = new Catalogue({
       file: settings.catalogue,
       textIndex: settings.textIndex,
@@ -55,12 +66,19 @@ export class Clerk {
     this.#earlyChecks.end(path, sha256)
   }
 
-  elements(sha256: string, cursor: Cursor | null, limit: number): ElementGroup {
+  /** To be called until it returns false, before `elements` with the same cursor: after a restart it reads what came before. */
+  catchUp(sha256: string, cursor: Cursor | null): boolean {
+    return this.#repeats.catchUp(sha256, cursor)
+  }
+
+  elements(sha256: string, cursor: Cursor | null, limit: number): RepeatedElements {
     const walk = this.#walkAt(sha256, cursor)
-    const group = walk.next(limit)
+    const items: FoundItem[] = []
+    const group = walk.next(limit, items)
+    const repeats = this.#repeats.of(sha256, group, items)
     if (group.next) this.#walk = { sha256, cursor: JSON.stringify(group.next), walk }
     else walk.close()
-    return group
+    return { ...group, repeats }
   }
 
   /** Whoever asks for group after group goes on with the same walk; anybody else begins one at his cursor. */
@@ -78,15 +96,22 @@ export class Clerk {
       types: new Uint8Array(count),
       hnIds: new Float64Array(count).fill(Number.NaN),
       parents: new Float64Array(count).fill(Number.NaN),
-      duplicatesOf: new Float64Array(count).fill(Number.NaN),
+      codes: new Uint8Array(count),
+      of: new Float64Array(count),
       knownParents: new Uint8Array(count),
       remarks: [] as Remark[],
     }
-    for (const slice of slicesOf(places)) this.#loadSlice(places, slice, group)
+    const earlier = earlierOf(places)
+    for (const slice of slicesOf(places)) this.#loadSlice(places, slice, earlier, group)
     return group
   }
 
-  #loadSlice(places: Places, slice: readonly number[], group: LoadedGroup & { remarks: Remark[] }): void {
+  #loadSlice(
+    places: Places,
+    slice: readonly number[],
+    earlier: EarlierByPosition,
+    group: LoadedGroup & { remarks: Remark[] },
+  ): void {
     const loaded: number[] = []
     const candidates: Candidate[] = []
     for (const position of slice) {
@@ -101,7 +126,7 @@ export class Clerk {
       const entity = places.entities[position]!
       this.#inHand.keep(entity, item, places.lengths[position]!)
       loaded.push(position)
-      candidates.push({ entity, item })
+      candidates.push(candidateOf(places, position, item, earlier))
       group.types[position] = itemTypes.indexOf(item.type)
       group.hnIds[position] = item.hnId
       const parent = parentOf(item)
@@ -114,8 +139,7 @@ export class Clerk {
     const parents: number[] = []
     for (let index = 0; index < loaded.length; index += 1) {
       const position = loaded[index]!
-      const verdict = comparisons[index]!
-      if (typeof verdict === 'object') group.duplicatesOf[position] = verdict.duplicateOf
+      writeVerdict(group, position, comparisons[index]!)
       const parent = group.parents[position]!
       if (Number.isNaN(parent)) continue
       linked.push(position)
@@ -126,16 +150,13 @@ export class Clerk {
   }
 
   compare(places: Places): VerdictGroup {
+    const earlier = earlierOf(places)
     return verdictsOf(
-      slicesOf(places).flatMap((slice) => {
-        const candidates = slice.map((position) => ({
-          entity: places.entities[position]!,
-          item: this.#item(places, position),
-        }))
-        return this.catalogue
-          .compare(candidates)
-          .map((verdict) => (typeof verdict === 'object' ? verdict : ('added' as const)))
-      }),
+      slicesOf(places).flatMap((slice) =>
+        this.catalogue.compare(
+          slice.map((position) => candidateOf(places, position, this.#item(places, position), earlier)),
+        ),
+      ),
     )
   }
 
@@ -147,24 +168,27 @@ export class Clerk {
   /** Slice by slice, each durable by itself: whoever repeats the call after a crash is answered the same. */
   index(places: Places): VerdictGroup {
     const verdicts: PutVerdict[] = []
+    const earlier = earlierOf(places)
     for (const slice of slicesOf(places)) {
       const entries: Entry[] = []
-      for (const position of slice) entries.push(this.#entry(places, position))
+      for (const position of slice) entries.push(entryOf(places, position, this.#item(places, position), earlier))
       for (const verdict of this.catalogue.put(entries)) verdicts.push(verdict)
     }
     for (const entity of places.entities) this.#inHand.drop(entity)
     return verdictsOf(verdicts)
   }
 
-  #entry(places: Places, position: number): Entry {
-    return {
-      entity: places.entities[position]!,
-      batch: places.batches[position]!,
-      file: places.files[position]!,
-      offset: places.offsets[position]!,
-      length: places.lengths[position]!,
-      item: this.#item(places, position),
+  /** Puts settled items again. A skipped one that could not have been completed brings nothing. Returns how many were looked at. */
+  indexAgain(places: Places): number {
+    for (const slice of slicesOf(places)) {
+      const entries: Entry[] = []
+      for (const position of slice) {
+        const item = this.#item(places, position)
+        if (!lacksParent(item)) entries.push(entryOf(places, position, item, noneEarlier))
+      }
+      this.catalogue.put(entries)
     }
+    return places.entities.length
   }
 
   /** A document, from the file that holds it. */
@@ -180,6 +204,7 @@ export class Clerk {
   close(): void {
     this.#walk?.walk.close()
     this.#earlyChecks.close()
+    this.#repeats.close()
     for (const reader of this.#readers.values()) reader.close()
     this.catalogue.close()
   }
@@ -228,15 +253,44 @@ function slicesOf({ lengths }: Places): readonly (readonly number[])[] {
   return slices
 }
 
-function verdictsOf(given: readonly ('added' | 'own' | 'merged' | { readonly duplicateOf: number })[]): VerdictGroup {
-  const codes = new Uint8Array(given.length)
-  const of = new Float64Array(given.length)
-  for (let position = 0; position < given.length; position += 1) {
-    const verdict = given[position]!
-    if (verdict === 'merged') codes[position] = verdicts.merged
-    if (typeof verdict !== 'object') continue
-    codes[position] = verdicts.duplicate
-    of[position] = verdict.duplicateOf
+type EarlierByPosition = ReadonlyMap<number, Earlier>
+const noneEarlier: EarlierByPosition = new Map()
+
+function earlierOf({ repeats }: Places): EarlierByPosition {
+  return repeats.length === 0 ? noneEarlier : new Map(repeats.map(({ position, earlier }) => [position, earlier]))
+}
+
+function candidateOf(
+  { batches, offsets }: Places,
+  position: number,
+  item: HNItem,
+  earlier: EarlierByPosition,
+): Candidate {
+  return { batch: batches[position]!, offset: offsets[position]!, item, earlier: earlier.get(position) }
+}
+
+function entryOf(places: Places, position: number, item: HNItem, earlier: EarlierByPosition): Entry {
+  return {
+    entity: places.entities[position]!,
+    batch: places.batches[position]!,
+    file: places.files[position]!,
+    offset: places.offsets[position]!,
+    length: places.lengths[position]!,
+    item,
+    earlier: earlier.get(position),
   }
-  return { codes, of }
+}
+
+function verdictsOf(given: readonly (PutVerdict | null)[]): VerdictGroup {
+  const group = { codes: new Uint8Array(given.length), of: new Float64Array(given.length) }
+  for (let position = 0; position < given.length; position += 1) writeVerdict(group, position, given[position]!)
+  return group
+}
+
+function writeVerdict({ codes, of }: VerdictGroup, position: number, verdict: PutVerdict | null): void {
+  if (verdict === 'merged') codes[position] = verdicts.merged
+  if (verdict === null || typeof verdict === 'string') return
+  const isRepeat = 'duplicateOfIndex' in verdict
+  codes[position] = isRepeat ? verdicts.repeat : verdicts.duplicate
+  of[position] = isRepeat ? verdict.duplicateOfIndex : verdict.duplicateOf
 }

@@ -25,7 +25,6 @@ function serve(port: NonNullable<typeof parentPort>, settings: DeskSettings): vo
       clerk.followed(path, sha256)
       return null
     },
-    elements: ({ sha256, cursor, limit }) => clerk.elements(sha256, cursor, limit),
     number: ({ sha256 }) => catalogue.fileNumber(sha256),
     register: ({ number, sha256 }) => {
       catalogue.registerFile(number, sha256)
@@ -42,7 +41,7 @@ function serve(port: NonNullable<typeof parentPort>, settings: DeskSettings): vo
       catalogue.beginRebuild()
       return null
     },
-    rebuildWith: (places: Places) => clerk.index(places).codes.length,
+    rebuildWith: (places: Places) => clerk.indexAgain(places),
     finishRebuild: () => {
       catalogue.finishRebuild()
       return catalogue.counts().documents
@@ -76,11 +75,25 @@ function serve(port: NonNullable<typeof parentPort>, settings: DeskSettings): vo
     step()
   }
 
+  const elements = (id: number, given: Verbs['elements']['given']) => {
+    const { sha256, cursor, limit } = given
+    const step = () => {
+      try {
+        if (clerk.catchUp(sha256, cursor)) clock.soon(step)
+        else answer({ id, answer: clerk.elements(sha256, cursor, limit) })
+      } catch (error) {
+        fail(id, error)
+      }
+    }
+    step()
+  }
+
   port.on('message', (question: Question) => {
     if ('cancel' in question) return cancelled.add(question.cancel)
     const { id, verb, given } = question
     try {
       if (verb === 'check') return check(id, (given as Verbs['check']['given']).sha256)
+      if (verb === 'elements') return elements(id, given as Verbs['elements']['given'])
       const handler = handlers[verb] as (given: unknown) => unknown
       answer({ id, answer: handler(given) })
       if (verb === 'stop') port.close()

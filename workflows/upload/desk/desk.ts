@@ -1,5 +1,6 @@
 import type { FileCheck } from '../files/file-check.ts'
 import type { Cursor } from '../files/file-fault.ts'
+import type { Repeat } from './file-repeats.ts'
 import type { PlacedItem } from './places.ts'
 import type { LoadedGroup, VerdictGroup } from './wire.ts'
 
@@ -34,6 +35,8 @@ export interface Elements {
   /** NaN where it could not be read. */
   readonly hnIds: Float64Array
   readonly faults: readonly ElementFault[]
+  /** Elements whose id an earlier element of the file has too. */
+  readonly repeats: readonly Repeat[]
   readonly next: Cursor | null
   /** Why the file cannot be read any further. */
   readonly fault: string | null

@@ -1,4 +1,5 @@
 import type { ItemData } from '../item-data.ts'
+import type { Repeat } from './file-repeats.ts'
 import type { Places } from './wire.ts'
 
 /** An item as the desk is asked about it. */
@@ -16,6 +17,7 @@ export function placesOf(items: readonly PlacedItem[]): Places {
     files: new Uint32Array(count),
     offsets: new Float64Array(count),
     lengths: new Uint32Array(count),
+    repeats: [] as Repeat[],
   }
   for (let position = 0; position < count; position += 1) {
     const { entity, data } = items[position] as PlacedItem
@@ -24,6 +26,7 @@ export function placesOf(items: readonly PlacedItem[]): Places {
     places.files[position] = data.file
     places.offsets[position] = data.offset
     places.lengths[position] = data.length
+    if (data.earlier) places.repeats.push({ position, earlier: data.earlier })
   }
   return places
 }

@@ -45,7 +45,8 @@ async function itemsOf(desk: ThreadDesk, sha256: string): Promise<PlacedItem[]> 
   }))
 }
 
-const as = (id: number, { data }: PlacedItem): PlacedItem => ({ entity: { id }, data })
+/** The same content as another entity of another batch. */
+const as = (id: number, { data }: PlacedItem): PlacedItem => ({ entity: { id }, data: { ...data, batchId: 2 } })
 
 test('checks, walks, loads, compares and indexes', async (t) => {
   const { desk, store } = await open(t)

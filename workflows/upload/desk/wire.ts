@@ -2,6 +2,7 @@ import type { SearchQuery } from '../catalogue/catalogue.ts'
 import type { FileCheck } from '../files/file-check.ts'
 import type { Cursor } from '../files/file-fault.ts'
 import type { ElementGroup } from '../files/file-walk.ts'
+import type { Repeat } from './file-repeats.ts'
 import type { FoundPage, Hierarchy, HierarchyQuery } from './found.ts'
 
 /** Where the items of a call lie, by position. Arrays, because a call names a thousand of them. */
@@ -11,16 +12,21 @@ export interface Places {
   readonly files: Uint32Array
   readonly offsets: Float64Array
   readonly lengths: Uint32Array
+  /** Of the few whose id an earlier element of their file has too. */
+  readonly repeats: readonly Repeat[]
 }
 
-export interface LoadedGroup {
+/** A group of elements as the desk answers it. */
+export interface RepeatedElements extends ElementGroup {
+  readonly repeats: readonly Repeat[]
+}
+
+export interface LoadedGroup extends VerdictGroup {
   /** Position of the type in itemTypes. */
   readonly types: Uint8Array
   /** NaN: none. */
   readonly hnIds: Float64Array
   readonly parents: Float64Array
-  /** The entity whose version is at least as new; NaN: none. */
-  readonly duplicatesOf: Float64Array
   readonly knownParents: Uint8Array
   /** The few that have a fault or a warning. */
   readonly remarks: readonly Remark[]
@@ -32,10 +38,13 @@ export interface Remark {
   readonly warnings: readonly string[] | null
 }
 
-/** What the catalogue says of an item. `fine`: it is new, newer, or its own. */
-export const verdicts = { fine: 0, merged: 1, duplicate: 2 } as const
+/**
+ * What the catalogue says of an item. fine: it is new, or not decided yet. duplicate: of what another batch put. repeat: of an
+ * earlier element of the same file.
+ */
+export const verdicts = { fine: 0, merged: 1, duplicate: 2, repeat: 3 } as const
 
-/** Verdicts by position; `of`: the entity whose version a duplicate repeats. */
+/** Verdicts by position; `of`: the entity that put what a duplicate repeats, or the index of the earlier element. */
 export interface VerdictGroup {
   readonly codes: Uint8Array
   readonly of: Float64Array
@@ -46,7 +55,7 @@ export interface Verbs {
   check: { given: { sha256: string }; answer: FileCheck }
   follow: { given: { path: string; bytes: number }; answer: null }
   followed: { given: { path: string; sha256: string | null }; answer: null }
-  elements: { given: { sha256: string; cursor: Cursor | null; limit: number }; answer: ElementGroup }
+  elements: { given: { sha256: string; cursor: Cursor | null; limit: number }; answer: RepeatedElements }
   number: { given: { sha256: string }; answer: number }
   register: { given: { number: number; sha256: string }; answer: null }
   load: { given: Places; answer: LoadedGroup }

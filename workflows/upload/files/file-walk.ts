@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { SluiceError } from 'sluice/errors'
-import { type ParseOptions, parseItemAt } from '../hn-item.ts'
+import { type HNItem, type ParseOptions, parseItemAt } from '../hn-item.ts'
 import { ElementScanner, marks } from './element-scanner.ts'
 import { type Cursor, defaultElementLimits, type ElementLimits, type FileFault } from './file-fault.ts'
 import { detectForm, firstByteOf } from './form.ts'
@@ -30,6 +30,12 @@ export interface ElementGroup {
   readonly next: Cursor | null
   /** The file cannot be read any further; the elements of this group stand all the same. */
   readonly fault: FileFault | null
+}
+
+/** A valid item of a group. */
+export interface FoundItem {
+  readonly position: number
+  readonly item: HNItem
 }
 
 /** A window over a file that slides forward. It holds what the element under way still needs, and no more. */
@@ -88,8 +94,8 @@ export class FileWalk {
     this.#window = new Window(path, 'form' in this.#begun ? this.#begun.offset : 0)
   }
 
-  /** The next elements, at most `limit`. */
-  next(limit: number): ElementGroup {
+  /** The next elements, at most `limit`. `items`: gets the valid items among them. */
+  next(limit: number, items: FoundItem[] | null = null): ElementGroup {
     if (!Number.isSafeInteger(limit) || limit < 1) {
       throw new SluiceError('invalid', `A group needs a limit of at least 1 element; found ${limit}.`)
     }
@@ -97,7 +103,7 @@ export class FileWalk {
     if (!('form' in begun)) return emptyGroup(begun)
     const scanner = this.#scannerOf(begun, limit)
     const first = scanner.cursor.index
-    const group = new GroupBuilder(first, limit, this.#limits, this.#options)
+    const group = new GroupBuilder({ first, limit, items }, this.#limits, this.#options)
     while (!this.#ended && scanner.found < limit) {
       if (this.#at < this.#window.filled) {
         this.#at = scanner.feed(this.#window.buffer, this.#at, this.#window.filled)
@@ -141,10 +147,16 @@ class GroupBuilder {
   readonly #lengths: Uint32Array
   readonly #hnIds: Float64Array
   readonly #faults: ElementFault[] = []
+  readonly #items: FoundItem[] | null
   #count = 0
 
-  constructor(first: number, limit: number, limits: ElementLimits, options: ParseOptions | undefined) {
+  constructor(
+    { first, limit, items }: { readonly first: number; readonly limit: number; readonly items: FoundItem[] | null },
+    limits: ElementLimits,
+    options: ParseOptions | undefined,
+  ) {
     this.#first = first
+    this.#items = items
     this.#limits = limits
     this.#options = options
     this.#offsets = new Float64Array(limit)
@@ -193,7 +205,10 @@ class GroupBuilder {
     }
     const from = offset - windowStart
     const parsed = parseItemAt(window, from, from + length, this.#options)
-    if (parsed.item !== undefined) return parsed.item.hnId
+    if (parsed.item !== undefined) {
+      this.#items?.push({ position, item: parsed.item })
+      return parsed.item.hnId
+    }
     const { reason, message, hnId } = parsed.fault
     this.#fail(position, offset, hnId, reason, message)
     return hnId ?? Number.NaN

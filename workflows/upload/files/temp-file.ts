@@ -1,10 +1,10 @@
-import { readdirSync, rmSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, rmSync } from 'node:fs'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SluiceError } from 'sluice/errors'
 import { mayLive, processMark } from './process-mark.ts'
 
-const pattern = /^receiving-([0-9a-f]+-\d+-[0-9x]+)-\d+\.tmp$/
+const pattern = /^(?:receiving|repeats)-([0-9a-f]+-\d+-[0-9x]+)-\d+\.tmp$/
 /** Files that one process receives at the same time. */
 const temporariesMax = 10_000
 
@@ -71,6 +71,21 @@ export class TempFile {
     await this.#handle.close().catch(() => undefined)
     await rm(this.#path, { force: true })
   }
+}
+
+/** An empty file for a purpose of this process, under a name of its own. If the process dies, a later start removes it. */
+export function reserveTempFile(folder: string, purpose: 'repeats'): string {
+  const mark = processMark()
+  for (let number = 1; number <= temporariesMax; number += 1) {
+    const path = join(folder, `${purpose}-${mark}-${number}.tmp`)
+    try {
+      closeSync(openSync(path, 'wx'))
+      return path
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw writeFault(error, folder, 0)
+    }
+  }
+  throw new SluiceError('conflict', `More than ${temporariesMax} temporary files of this process lie in ${folder}.`)
 }
 
 /** Removes what processes left that have ended. Those of living processes, and of other hosts, stay. */
