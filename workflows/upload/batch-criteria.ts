@@ -62,6 +62,11 @@ export function batchCriteria(
   } satisfies Record<string, BatchCriterion>
 }
 
+/** Refusals that speak of the file alone: it is refused again until it is mended. */
+export function isOfFile(reason: string): boolean {
+  return /^(fileSize is 0|the file cannot be read|totalItemsInFile is 0|file is too big)/.test(reason)
+}
+
 function countsOf(data: BatchData, { lanes }: Facts): ItemCounts & { isOver: boolean } {
   const counts = itemCounts(lanes ?? [], data.totalItemsInFile ?? 0)
   return { ...counts, isOver: counts.total > 0 && counts.pending === 0 }

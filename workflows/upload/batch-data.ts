@@ -21,6 +21,8 @@ const sample = z.object({ itemIndex: count, hnId: z.number().nullable(), message
 
 const errorSummary = z.object({
   total: count,
+  /** Whether any of the failed items may be tried again, and may then succeed. */
+  retryable: z.boolean().optional(),
   byReason: z.array(z.object({ reason: z.string(), count, samples: z.array(sample) })),
 })
 

@@ -1,11 +1,12 @@
 import { type Child, type Context, done, fail, messageOf, type Outcome, type Processor } from 'sluice'
 import { type BatchData, metadataOf } from './batch-data.ts'
-import { sendsMax } from './batch-machine.ts'
+import { sendsMax, uploadBatch } from './batch-machine.ts'
 import type { Desk, Elements } from './desk/desk.ts'
 import type { Cursor } from './files/file-fault.ts'
 import { itemCounts } from './item-counts.ts'
 import type { ItemData } from './item-data.ts'
 import { uploadItem } from './item-machine.ts'
+import { lastMessage, troubleOf } from './item-reasons.ts'
 import { isPermanent, type Notifier } from './notification/index.ts'
 import type { UploadLimits } from './settings.ts'
 import { errorSummaryOf, noticeOf, resultSummaryOf } from './summary.ts'
@@ -165,7 +166,7 @@ async function complete(tools: BatchTools, context: BatchContext): Promise<Outco
 async function completePartially(tools: BatchTools, context: BatchContext): Promise<Outcome> {
   const data = await closed(tools, context)
   const counts = itemCounts(context.lanes, data.totalItemsInFile ?? 0)
-  const errorSummary = await errorSummaryOf(context, counts, tools.limits.samplesMax)
+  const errorSummary = await errorSummaryOf(context, counts, tools.limits)
   const byReason = Object.fromEntries(errorSummary.byReason.map(({ reason, count }) => [reason, count]))
   const state = counts.failed === counts.total ? 'failed' : 'partially_completed'
   context.log.warn(
@@ -270,7 +271,10 @@ function keepingErrors(processor: BatchProcessor, name: string): BatchProcessor 
       context.log.warn({ error: message }, 'attempt failed')
       const stack = (error instanceof Error ? (error.stack ?? message) : message).slice(0, stackMax)
       const lastError = { message, stack, processor: name, attempt: context.attempt }
-      return { kind: 'retry', error: message, data: { ...context.data, lastError } satisfies BatchData }
+      const data = { ...context.data, lastError } satisfies BatchData
+      const { attemptsMax } = uploadBatch.policies[name]!
+      if (context.attempt < attemptsMax) return { kind: 'retry', error: message, data }
+      return fail(troubleOf(error), lastMessage(message, context.attempt), data)
     }
   }
 }

@@ -1,6 +1,7 @@
 import { type Control, type Detail, type Entity, type Progress, SluiceError } from 'sluice'
 import type { BatchData, BatchFailure, ErrorSummary, ResultSummary } from './batch-data.ts'
 import { uploadBatch } from './batch-machine.ts'
+import { type RetryView, retryOf } from './batch-retry.ts'
 import { itemCounts, unknownReason } from './item-counts.ts'
 import type { ItemData } from './item-data.ts'
 
@@ -37,6 +38,8 @@ export interface UploadBatchView {
   readonly stackTrace: string | null
   readonly retryCount: number
   readonly lastRetryAt: number | null
+  /** Null: there is nothing to retry, or it has not ended. */
+  readonly retry: RetryView | null
   readonly itemRetry: BatchData['itemRetry'] | null
   readonly notification: BatchData['notification'] | null
   /** What a person should look at besides the state, with what helps. */
@@ -95,6 +98,7 @@ export async function batchView(control: Control, id: number, isOperator = false
     stackTrace: isOperator ? stackTrace : null,
     retryCount: data.retryCount ?? 0,
     lastRetryAt: data.lastRetryAt ?? null,
+    retry: retryOf(detail, data, counts),
     itemRetry: data.itemRetry ?? null,
     notification: data.notification ?? null,
     attention: attentionIn(data),

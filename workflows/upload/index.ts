@@ -1,5 +1,6 @@
 export type { BatchData, BatchFailure, ErrorSummary, ResultSummary } from './batch-data.ts'
 export { uploadBatch } from './batch-machine.ts'
+export type { RetryView } from './batch-retry.ts'
 export type { BatchError, ErrorPage, PageOptions, UploadBatchView } from './batch-view.ts'
 export type { SearchQuery } from './catalogue/catalogue.ts'
 export type { Found, FoundPage, Hierarchy, HierarchyOptions } from './desk/found.ts'

@@ -13,6 +13,8 @@ import { type LoadedGroup, type Remark, type VerdictGroup, verdicts } from './de
 import { EntitySlots } from './entity-slots.ts'
 import { type ItemType, itemTypes } from './hn-item.ts'
 import type { ItemData } from './item-data.ts'
+import { isOfContent } from './item-reasons.ts'
+import { namingTrouble } from './item-trouble.ts'
 
 type ItemProcessor = Processor<ItemData>
 
@@ -73,17 +75,21 @@ export function itemProcessors(desk: Desk) {
   }
 
   return {
-    HNItemIngestionProcessor: inGroups(ingest),
+    HNItemIngestionProcessor: named('HNItemIngestionProcessor', ingest),
 
     // A retried item comes here without having been read: what failed before may have been the reading itself.
-    HNItemValidationProcessor: inGroups((contexts) =>
+    HNItemValidationProcessor: named('HNItemValidationProcessor', (contexts) =>
       contexts.some(isUnread) ? ingest(contexts) : new Array<undefined>(contexts.length).fill(undefined),
     ),
 
-    HNItemDeduplicationProcessor: inGroups(deduplicate),
-    HNItemHierarchyProcessor: inGroups(resolve),
-    HNItemIndexingProcessor: inGroups(index),
+    HNItemDeduplicationProcessor: named('HNItemDeduplicationProcessor', deduplicate),
+    HNItemHierarchyProcessor: named('HNItemHierarchyProcessor', resolve),
+    HNItemIndexingProcessor: named('HNItemIndexingProcessor', index),
   } satisfies Record<string, ItemProcessor>
+}
+
+function named(name: string, many: GroupProcessor<ItemData>): ItemProcessor {
+  return inGroups(namingTrouble(name, many))
 }
 
 /** What the desk found when it loaded items that are not yet indexed. What is forgotten is asked again. */
@@ -195,7 +201,7 @@ export const itemAssigns = {
   HNItemFailureProcessor: ({ data, state }, { now, error, reason, actor }) => ({
     data: {
       ...data,
-      errorType: data.errorType ?? (state === 'initial_state' || state === 'ingested' ? 'VALIDATION' : 'PROCESSING'),
+      errorType: data.errorType ?? (reason !== null && isOfContent(reason) ? 'VALIDATION' : 'PROCESSING'),
       errorMessage: error ?? reason ?? `marked as failed by ${actor ?? 'somebody'}`,
       retryCount: (data.retryCount ?? 0) + 1,
       lastFailureAt: now,

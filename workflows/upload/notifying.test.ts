@@ -93,8 +93,14 @@ test('a completed and a partially completed batch are told, signed, once each', 
     }),
     [
       { ...sent('whole.json', whole.id, 'completed'), total: 1, completed: 1, failed: 0, reasons: {} },
-      { ...sent('part.json', part.id, 'partially_completed'), total: 3, completed: 1, failed: 2, reasons: { null: 2 } },
-      { ...sent('items.json', none.id, 'failed'), total: 1, completed: 0, failed: 1, reasons: { null: 1 } },
+      {
+        ...sent('part.json', part.id, 'partially_completed'),
+        total: 3,
+        completed: 1,
+        failed: 2,
+        reasons: { 'null element': 2 },
+      },
+      { ...sent('items.json', none.id, 'failed'), total: 1, completed: 0, failed: 1, reasons: { 'null element': 1 } },
     ],
   )
   assert.equal(new Set(receiver.rings.map(({ key }) => key)).size, 3)

@@ -44,7 +44,7 @@ test('a result is told per second, and a batch that took no time does not divide
 
 test('errors are summed up by reason, the most frequent first, with short samples', async () => {
   const { context } = contextOf(['often', 'some', 'often', 'often', 'rare'])
-  const summary = await errorSummaryOf(context, counts, 2)
+  const summary = await errorSummaryOf(context, counts, { samplesMax: 2, retriesMax: 3 })
   assert.equal(summary.total, 20_005)
   assert.deepEqual(
     summary.byReason.map(({ reason, count, samples }) => [reason, count, samples.map(({ itemIndex }) => itemIndex)]),
@@ -59,17 +59,21 @@ test('errors are summed up by reason, the most frequent first, with short sample
 
 test('it stops looking once every reason has its samples, and after ten thousand items in any case', async () => {
   const few = contextOf(['often', 'some', 'rare', ...new Array<string>(1_000).fill('often')])
-  await errorSummaryOf(few.context, { ...counts, reasons: { often: 9, some: 1, rare: 1 } }, 1)
+  await errorSummaryOf(
+    few.context,
+    { ...counts, reasons: { often: 9, some: 1, rare: 1 } },
+    { samplesMax: 1, retriesMax: 3 },
+  )
   assert.ok(few.looked() <= 4, `${few.looked()} were looked at`)
   const many = contextOf([...new Array<string>(20_000).fill('often'), 'rare'])
-  const summary = await errorSummaryOf(many.context, counts, 2)
+  const summary = await errorSummaryOf(many.context, counts, { samplesMax: 2, retriesMax: 3 })
   assert.ok(many.looked() <= 10_001, `${many.looked()} were looked at`)
   assert.deepEqual(summary.byReason.at(-1), { reason: 'rare', count: 1, samples: [] }, 'it is counted all the same')
 })
 
 test('without samples nothing has to be looked at for them', async () => {
   const { context } = contextOf(['often', 'some', 'rare'])
-  const summary = await errorSummaryOf(context, counts, 0)
+  const summary = await errorSummaryOf(context, counts, { samplesMax: 0, retriesMax: 3 })
   assert.deepEqual(
     summary.byReason.map(({ samples }) => samples.length),
     [0, 0, 0],

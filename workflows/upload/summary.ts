@@ -2,7 +2,9 @@ import type { Context } from 'sluice'
 import type { BatchData, ErrorSummary, ResultSummary } from './batch-data.ts'
 import { type ItemCounts, unknownReason } from './item-counts.ts'
 import type { ItemData } from './item-data.ts'
+import { isOfContent } from './item-reasons.ts'
 import type { Notice } from './notification/index.ts'
+import type { UploadLimits } from './settings.ts'
 
 /** Failed items that are looked at for samples: beyond these, rare reasons are counted and have none. */
 const lookedAtMax = 10_000
@@ -27,24 +29,32 @@ export function resultSummaryOf(counts: ItemCounts, unresolvedLinks: number, ela
 export async function errorSummaryOf(
   context: Context<BatchData>,
   counts: ItemCounts,
-  samplesMax: number,
+  { samplesMax, retriesMax }: Pick<UploadLimits, 'samplesMax' | 'retriesMax'>,
 ): Promise<ErrorSummary> {
   const byReason = Object.entries(counts.reasons)
     .sort(([, one], [, other]) => other - one)
     .map(([reason, count]) => ({ reason, count, samples: [] as ErrorSummary['byReason'][number]['samples'] }))
+  // Without a single one of these nothing can be tried again, so none is looked for.
+  let isLookedFor = Object.keys(counts.reasons).some((reason) => !isOfContent(reason))
+  let retryable = false
   const wanted = new Map(byReason.map((row) => [row.reason, row.samples]))
   let lookedAt = 0
   for await (const item of context.children({ states: ['failed'] })) {
     const reason = item.reason ?? unknownReason
     const samples = wanted.get(reason)
-    const { itemIndex, hnId = null, errorMessage = '' } = JSON.parse(item.data) as ItemData
+    const { itemIndex, hnId = null, errorMessage = '', retryCount = 0 } = JSON.parse(item.data) as ItemData
+    if (isLookedFor && hnId !== null && retryCount < retriesMax && !isOfContent(reason)) {
+      retryable = true
+      isLookedFor = false
+    }
     if (samples && samples.length < samplesMax)
       samples.push({ itemIndex, hnId, message: errorMessage.slice(0, messageMax) })
     if (samples && samples.length >= Math.min(samplesMax, counts.reasons[reason] ?? 0)) wanted.delete(reason)
     lookedAt += 1
-    if (wanted.size === 0 || lookedAt >= lookedAtMax) break
+    if ((wanted.size === 0 && !isLookedFor) || lookedAt >= lookedAtMax) break
   }
-  return { total: counts.failed, byReason }
+  // Beyond those that were looked at nothing is known: then a retry may help.
+  return { total: counts.failed, retryable: retryable || (isLookedFor && counts.failed > lookedAt), byReason }
 }
 
 export function noticeOf(batchId: number, data: BatchData, state: string): Notice {

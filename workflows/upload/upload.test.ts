@@ -95,7 +95,7 @@ for (const kind of storeKinds) {
       assert.equal(all.state, 'failed')
       assert.deepEqual(countsOf(all), { total: 3, completed: 0, failed: 3, skipped: 0 })
       assert.equal(all.failure?.reason, 'every item failed')
-      assert.deepEqual(all.reasons, { null: 1, 'unknown type': 1, 'missing id': 1 })
+      assert.deepEqual(all.reasons, { 'null element': 1, 'unknown type': 1, 'missing id': 1 })
       assert.equal(all.errorSummary?.total, 3)
 
       const content = list(story(11), story(12))

@@ -114,7 +114,9 @@ export async function openUpload(options: UploadOptions): Promise<Upload> {
         file: await desk.numberOf(sha256),
         received: { fileSize, md5, contentType, storedBytes, at: clock.now() },
       }
-      const key = `upload:${uploadedBy}:${sha256}`
+      // A file that is refused for its content type alone is another one when it is sent with the right one.
+      const typed = contentType.includes('json') ? '' : `:${contentType}`
+      const key = `upload:${uploadedBy}:${sha256}${typed}`
       const once = about.key ?? `${clock.now()}-${Math.floor(clock.random() * 1e9)}`
       const again = about.force ? `:${once}` : ''
       const { id, existing } = await control.submit(uploadBatch.name, data, { key: key + again, actor: uploadedBy })

@@ -47,6 +47,7 @@ const view: UploadBatchView = {
   itemRetry: null,
   notification: null,
   attention: [],
+  retry: null,
   work: null,
   sentence: 'It waits for a person.',
 }
@@ -146,6 +147,24 @@ test('what people should know besides is noted', () => {
   const given = reportOf({ ...view, attention }, resultOf(view, fresh), place)
   assert.match(given, /\nNeeds attention\n {2}The notification was not sent: it fails\..*\n/)
   assert.match(given, /sluice upload notify 12 --notify FILE +to send the notification again\n/)
+})
+
+test('a retry is advised only where it can help', () => {
+  const action = 'retry_batch'
+  const next = (retry: UploadBatchView['retry']) =>
+    reportOf({ ...view, state: 'failed', retry }, resultOf(view, fresh), { ...place, folder: '/data' }).split(
+      'What to do next\n',
+    )[1]
+  assert.match(next({ action, refusal: null, instead: null })!, /sluice upload retry 12 --folder \/data/)
+  for (const [instead, line] of [
+    ['mended_file', /sluice upload run FILE --folder \/data +with a mended file; a retry cannot help: it is empty\n/],
+    ['json_content_type', /sluice upload run FILE --content-type application\/json --folder \/data +if it is JSON\n/],
+    ['new_batch', /sluice upload run FILE --force --folder \/data +to begin a new batch .* refused: it is empty\n/],
+  ] as const) {
+    const said = next({ action, refusal: 'it is empty', instead })!
+    assert.match(said, line)
+    assert.doesNotMatch(said, /upload retry/)
+  }
 })
 
 test('commands name the place only where it is not the default', () => {

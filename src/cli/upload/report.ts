@@ -131,24 +131,47 @@ function waitingText({ error, attempts = 0 }: NonNullable<UploadBatchView['notif
 }
 
 function nextLines(view: UploadBatchView, place: Place): readonly string[] {
-  const command = (name: string) => commandFor(place, 'upload', name, String(view.id))
-  const see = [command('errors'), 'to see what failed']
-  const settings = place.server === undefined ? ['--notify', 'FILE'] : []
-  const tell = [commandFor(place, 'upload', 'notify', String(view.id), ...settings), 'to send the notification again']
-  const told = view.attention.length === 0 ? [] : [tell]
+  const command = (name: string, ...words: readonly string[]) => commandFor(place, 'upload', name, ...words)
+  const id = String(view.id)
+  const rows: (readonly [command: string, what: string])[] = []
   switch (view.state) {
     case 'completed':
-      return table(told)
+      break
     case 'partially_completed':
-      return table([see, [command('retry'), 'to try the failed items again'], ...told])
     case 'failed':
-      return table([
-        ...(view.itemsErrored > 0 ? [see] : []),
-        [command('retry'), 'to try the whole batch again'],
-        ...told,
-      ])
+      if (view.itemsErrored > 0) rows.push([command('errors', id), 'to see what failed'])
+      rows.push(...retryRows(view, command))
+      break
     default:
-      return table([[command('show'), 'to see how far it is']])
+      rows.push([command('show', id), 'to see how far it is'])
+  }
+  const settings = place.server === undefined ? ['--notify', 'FILE'] : []
+  if (view.attention.length > 0) rows.push([command('notify', id, ...settings), 'to send the notification again'])
+  return table(rows)
+}
+
+/** A retry that is refused or cannot help is not advised: what helps instead is. */
+function retryRows(
+  { id, state, retry }: UploadBatchView,
+  command: (name: string, ...words: readonly string[]) => string,
+): readonly (readonly [string, string])[] {
+  const why = retry?.refusal ?? ''
+  switch (retry?.instead) {
+    case 'mended_file':
+      return [[command('run', 'FILE'), `with a mended file; a retry cannot help: ${why}`]]
+    case 'json_content_type':
+      return [[command('run', 'FILE', '--content-type', 'application/json'), 'if it is JSON']]
+    case 'new_batch':
+      return [
+        [command('run', 'FILE', '--force'), `to begin a new batch of the same file; a retry is refused: ${plain(why)}`],
+      ]
+    default:
+      return [
+        [
+          command('retry', String(id)),
+          state === 'failed' ? 'to try the whole batch again' : 'to try the failed items again',
+        ],
+      ]
   }
 }
 

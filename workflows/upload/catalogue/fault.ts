@@ -17,7 +17,7 @@ export function faultOf(error: unknown, file: string): SluiceError {
   if (isSluiceError(error)) return error
   const code = codeOf(error)
   const [kind, message] = sentenceOf(code, file, messageOf(error))
-  return new SluiceError(kind, message, { file, sqlite: code }, error)
+  return new SluiceError(kind, message, { reason: reasonOf(code), file, sqlite: code }, error)
 }
 
 /** Somebody else has the lock. */
@@ -28,6 +28,25 @@ export function isBusy(error: unknown): boolean {
 function codeOf(error: unknown): number | null {
   if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return null
   return error.errcode & 0xff
+}
+
+/** A short phrase: items that fail of it are counted by it. */
+function reasonOf(code: number | null): string {
+  switch (code) {
+    case codes.full:
+      return 'disk is full'
+    case codes.readOnly:
+    case codes.cannotOpen:
+      return 'catalogue cannot be written'
+    case codes.notDatabase:
+    case codes.corrupt:
+      return 'catalogue is damaged'
+    case codes.busy:
+    case codes.locked:
+      return 'catalogue is locked'
+    default:
+      return 'catalogue failed'
+  }
 }
 
 function sentenceOf(code: number | null, file: string, message: string): readonly [SluiceError['code'], string] {

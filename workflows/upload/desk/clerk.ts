@@ -196,6 +196,7 @@ export class Clerk {
     const parsed = parseItem(this.#reader(file).read(offset, length))
     if (parsed.item) return parsed.item
     throw new SluiceError('internal', `File ${file} holds no item at byte ${offset}: ${parsed.fault.message}`, {
+      reason: 'stored file has changed',
       file,
       offset,
     })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, beforeEach, describe, test } from 'node:test'
@@ -299,4 +299,17 @@ test('a file name is a label', () => {
   ] as const
   for (const [given, expected] of cases) assert.equal(sanitiseFileName(given), expected)
   assert.equal(sanitiseFileName(`${'x'.repeat(254)}🙂`).isWellFormed(), true)
+})
+
+test('a folder that cannot be made says why', (t) => {
+  const disk = mkdtempSync(join(tmpdir(), 'sluice-read-only-'))
+  const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'ro,size=1m', 'none', disk])
+  if (status !== 0) return t.skip('only root may mount a disk')
+  try {
+    const refused = /The folder .*uploads cannot be made: its disk is read only\.$/
+    assert.throws(() => new FileStore({ folder: join(disk, 'uploads', 'files') }), refused)
+  } finally {
+    spawnSync('umount', [disk])
+    rmdirSync(disk)
+  }
 })

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { SluiceError } from 'sluice/errors'
@@ -64,7 +64,7 @@ export class FileStore {
   constructor(options: FileStoreOptions) {
     this.#folder = options.folder
     this.#limits = options.limits ?? defaultFileLimits
-    mkdirSync(this.#folder, { recursive: true })
+    makeFolder(this.#folder)
     sweepTempFiles(this.#folder)
   }
 
@@ -135,6 +135,21 @@ export class FileStore {
     } else {
       await temp.commit(path)
     }
+  }
+}
+
+/** Step by step: a recursive mkdir calls a parent that cannot be made one that does not exist, whatever is wrong with it. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return
+  const parent = dirname(resolve(folder))
+  makeFolder(parent)
+  try {
+    mkdirSync(folder)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') return
+    const why = code === 'EROFS' ? 'its disk is read only' : `the system says ${code}`
+    throw new SluiceError('forbidden', `The folder ${folder} cannot be made: ${why}.`, { folder, code }, error)
   }
 }
 

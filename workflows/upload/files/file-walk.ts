@@ -245,7 +245,14 @@ export function openFile(path: string): number {
     return openSync(path, 'r')
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
-    if (code === 'ENOENT') throw new SluiceError('not_found', `There is no stored file at ${path}.`, { path }, error)
-    throw new SluiceError('internal', `The stored file at ${path} cannot be opened (${code}).`, { path }, error)
+    const [reason, kind, message] =
+      code === 'ENOENT'
+        ? (['stored file is missing', 'not_found', `There is no stored file at ${path}.`] as const)
+        : ([
+            'stored file cannot be read',
+            'internal',
+            `The stored file at ${path} cannot be opened (${code}).`,
+          ] as const)
+    throw new SluiceError(kind, message, { reason, path }, error)
   }
 }

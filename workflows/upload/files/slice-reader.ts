@@ -51,6 +51,11 @@ export class SliceReader {
 
   #short(offset: number, length: number): SluiceError {
     const message = `The stored file ${this.#path} ends before byte ${offset + length}; an element of ${length} bytes was expected at ${offset}.`
-    return new SluiceError('internal', message, { path: this.#path, offset, length })
+    return new SluiceError('internal', message, {
+      reason: 'stored file is truncated',
+      path: this.#path,
+      offset,
+      length,
+    })
   }
 }
