@@ -198,5 +198,41 @@ export interface Explanation {
     | 'purging'
     | 'store_trouble'
   readonly sentence: string
+  /** Of a parent that waits for its children: `children`, a list of ChildGroup. */
   readonly facts: Readonly<Record<string, unknown>>
+}
+
+/** Open children of one parent that wait for the same thing. */
+export interface ChildGroup {
+  readonly kind: Explanation['kind']
+  readonly count: number
+  /** False: only some of the open children were looked at, so there are at least so many. */
+  readonly exact: boolean
+  /** Some of them. */
+  readonly examples: readonly EntityId[]
+  /** Null: they are in several lanes. */
+  readonly lane: string | null
+  /** `held`: the hold that stops them. */
+  readonly hold: {
+    readonly id: number
+    readonly reason: string
+    readonly owner: string
+    readonly until: number | null
+  } | null
+  /** `retrying`, `scheduled` and `timer`: when the first of them goes on. */
+  readonly at: number | null
+  /** `retrying`: what one of them failed with. */
+  readonly error: string | null
+  /** `no_worker`: what no live worker serves, as name@version, and the role that is missing. */
+  readonly machine: string | null
+  readonly role: string | null
+  /** `full`: the pool that has no room. */
+  readonly pool: string | null
+  /** `no_worker`: what no live worker knows besides the machine, such as the definition of a job. */
+  readonly needs: { readonly what: string; readonly name: string } | null
+  /** `gated`: the lanes before theirs that have open children, in order. */
+  readonly behind: readonly string[]
+  /** `running`: the worker that holds them, if nothing has been heard of it for long. */
+  readonly worker: string | null
+  readonly silentMs: number | null
 }

@@ -62,7 +62,7 @@ export interface Store {
    */
   due(limit: number, machines?: readonly string[]): Promise<Due>
 
-  /** Lanes of these parents; null asks for the lanes of the roots. */
+  /** Lanes of these parents, each parent's in the order in which they were made: the order of its steps. Null: those of the roots. */
   lanes(parents: readonly (EntityId | null)[]): Promise<readonly Lane[]>
 
   /** Counts the children of these parents' lanes row by row: what the lanes should say. `mend` makes them say it. */

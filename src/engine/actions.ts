@@ -12,9 +12,6 @@ import { followUp, moveOf } from './moves.ts'
 import type { RunServices } from './run-services.ts'
 import { tell } from './telling.ts'
 
-/** Stands in the history where a person gave no reason. Rules are told that there is none. */
-export const unstated = 'none given'
-
 /** How one entity took an action. */
 export type ActionResult =
   | { readonly kind: 'done'; readonly id: number; readonly state: string }
@@ -118,7 +115,7 @@ function actionMove(
     holds: [],
     input,
     actor: actor.actor,
-    reason: actor.reason === unstated ? null : actor.reason,
+    reason: actor.reason,
     error: null,
   }
   const occurrence =

@@ -10,7 +10,6 @@ import { type Decision, noChange, Path } from '../path.ts'
 import type { Policy } from '../policy.ts'
 import { type Move, nobody, type Verdict } from '../store.ts'
 import type { Edge } from '../transition.ts'
-import { unstated } from './actions.ts'
 import { childrenOf } from './births.ts'
 import { nothingSpawned, ProcessorContext } from './context.ts'
 import { decideSafely } from './deciding.ts'
@@ -189,7 +188,7 @@ export class Executor {
       holds,
       input: request?.input ? JSON.parse(request.input) : null,
       actor: request?.actor ?? null,
-      reason: request && request.reason !== unstated ? request.reason : null,
+      reason: request?.reason ?? null,
       error: null,
     }
   }

@@ -72,6 +72,7 @@ function situation(entity: Partial<Entity>, changes: Partial<Situation> = {}): S
       actions: [],
       trouble: null,
     },
+    ...{ holders: [], children: [] },
     ...changes,
   }
 }
@@ -88,6 +89,38 @@ const completed = { state: 'completed', settled: true, wait: { for: 'nothing' } 
 
 test('a final entity is final', () => {
   says(situation(completed), 'final', /chunk 42 is completed since .* nothing more happens/)
+})
+
+test('a settled one quotes its error beside its reason, and nothing that nobody gave', () => {
+  const failed = { state: 'failed', settled: true, wait: { for: 'nothing' } } as const
+  const told = (more: Partial<Entity>) => explain(situation({ ...failed, ...more })).sentence
+  assert.match(
+    told({ reason: 'bad item', error: 'item 7: id is missing.' }),
+    /, because: bad item: item 7: id is missing\. No/,
+  )
+  assert.match(told({ reason: 'same', error: 'same.' }), /, because: same\. No/)
+  assert.doesNotMatch(told({}), /because/)
+})
+
+test('a pool whose holders run on a silent worker says so', () => {
+  const silent = { ...worker, id: 9, name: 'gone', renewedAt: now - 20_000, expiresAt: now + 10_000 }
+  const pool = {
+    name: 'run:chunk/step',
+    ceiling: 2,
+    taken: 2,
+    holders: [8, 9].map((entity) => ({ entity, amount: 1 })),
+  }
+  const holders = [{ ...ready, id: 8, owner: 9 }]
+  says(
+    situation({}, { pools: [pool], holders, workers: [worker, silent] }),
+    'full',
+    /2 of 2 are taken \(8, 9\)\. Nothing was heard of worker gone, which holds 1 of them, for 20 s; they are given back in 10 s\.$/,
+  )
+  says(
+    situation({ owner: 9, attempts: 1 }, { workers: [silent] }),
+    'running',
+    /nothing was heard of it for 20 s; its lease ends in 10 s/,
+  )
 })
 
 test('a settled one says why, and how it is reopened', () => {
@@ -154,15 +187,15 @@ test('one that is held says by whom, why and until when', () => {
   says(situation({}, { holds: [{ ...hold, until: now }] }), 'ready', /in line/)
 })
 
-test('one behind a gate says which gate, and who is still open before it', () => {
+test('one behind a gate says which gate in the order of steps, and who is still open before it', () => {
   const gated = { state: 'gate_waiting', wait: { for: 'run', at: now, gated: true } } as const
-  const parentLanes = [lane('step 10', { open: 4 }), lane('step 2', { open: 2 }), lane('step 1')]
+  const parentLanes = [lane('list'), lane('fetch', { open: 2 }), lane('step 10', { open: 4 }), lane('aaa', { open: 1 })]
   const facts = says(
     situation(gated, { parentLanes, blocking: [11, 12] }),
     'gated',
-    /gate 3 of 3 \(step 10\) is shut; 2 of the step before \(step 2\) are open \(11, 12\)/,
+    /gate 3 of 4 \(step 10\) is shut; 2 of the step before \(fetch\) are open \(11, 12\)/,
   )
-  assert.deepEqual([facts.gate, facts.gates, facts.open, facts.blocking], [3, 3, 2, [11, 12]])
+  assert.deepEqual([facts.gate, facts.gates, facts.open, facts.blocking], [3, 4, 2, [11, 12]])
   says(situation(gated, { parentLanes: [lane('step 10'), lane('step 2')] }), 'gated', /its parent 7 has yet to open it/)
   says(situation(gated, { parentLanes: [lane('step 10', { gate: 'open' })] }), 'ready', /in line/)
 })
@@ -214,14 +247,10 @@ test('one that is ready waits in line', () => {
   says(situation({ priority: 4 }), 'ready', /waits in line since 5 s with priority 4/)
 })
 
-test('a parent says how many children are open, and names some', () => {
+test('a parent says how many children are open', () => {
   const lanes = [lane('step 1', { open: 0, total: 3 }), lane('step 2', { open: 2, total: 4 })]
   const parent = { wait: { for: 'children', at: null } } as const
-  const facts = says(
-    situation(parent, { lanes, blocking: [50, 51] }),
-    'children',
-    /5 of 7 are settled, 2 are open \(50, 51\)\.$/,
-  )
+  const facts = says(situation(parent, { lanes, blocking: [50, 51] }), 'children', /5 of 7 are settled, 2 are open\.$/)
   assert.deepEqual([facts.total, facts.open, facts.due], [7, 2, false])
   const woken = [lane('step 1', { wake: 2, seen: 1 })]
   says(situation(parent, { lanes: woken }), 'children', /It is due to be judged/)

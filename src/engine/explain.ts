@@ -1,4 +1,4 @@
-import type { Explanation } from '../control.ts'
+import type { ChildGroup, Explanation } from '../control.ts'
 import type { ActionChoice } from '../decide.ts'
 import type { Entity, EntityId, Wait } from '../entity.ts'
 import { type Hold, stops } from '../hold.ts'
@@ -7,6 +7,8 @@ import type { Worker } from '../lease.ts'
 import { isFinal, type Machine } from '../machine.ts'
 import type { Pool } from '../pool.ts'
 import { ceilingOf } from '../store.ts'
+import { childrenText } from './child-groups.ts'
+import { clauseOf, countText, dueText, durationText, timeText } from './explanation-text.ts'
 import { nameOf, type Run, servedName } from './registry.ts'
 import type { StoreTrouble } from './trouble.ts'
 
@@ -26,9 +28,13 @@ export interface Situation {
   readonly parentLanes: readonly Lane[]
   readonly holds: readonly Hold[]
   readonly pools: readonly Pool[]
+  /** Some of those who have a share of these pools. */
+  readonly holders: readonly Entity[]
   readonly workers: readonly Worker[]
   /** Some of those who must settle first: own children, or the children of the steps before a gate. */
   readonly blocking: readonly EntityId[]
+  /** What its open children wait for. */
+  readonly children: readonly ChildGroup[]
   readonly actions: readonly ActionChoice[]
   /** What keeps this process from writing to its store. */
   readonly trouble: StoreTrouble | null
@@ -58,9 +64,8 @@ function afterEnd(entity: Entity, answer: Answer): Answer {
 }
 
 function endText(entity: Entity): string {
-  const { state, reason, changedAt } = entity
-  const because = reason === null ? '' : `, because: ${reason.replace(/\.$/, '')}`
-  return `${nameIt(entity)} is ${state} since ${timeText(changedAt)}${because}`
+  const { state, reason, error, changedAt } = entity
+  return `${nameIt(entity)} is ${state} since ${timeText(changedAt)}${becauseText(reason, error)}`
 }
 
 function toRun(situation: Situation, wait: RunWait): Answer {
@@ -100,22 +105,30 @@ function ended({ entity, machine, now, actions }: Situation): Answer | null {
 /** Nothing that this process does can be written: a full disk, a server that does not answer. */
 function cutOff({ entity, trouble }: Situation): Answer | null {
   if (!trouble) return null
-  const sentence = `${nameIt(entity)} cannot go on: this process could not write to its store since ${timeText(trouble.since)}. ${trouble.sentence.replace(/\.?$/, '.')}`
+  const sentence = `${nameIt(entity)} cannot go on: this process could not write to its store since ${timeText(trouble.since)}. ${clauseOf(trouble.sentence)}.`
   return { kind: 'store_trouble', sentence, facts: { ...trouble } }
+}
+
+/** The phrase by which it is counted, and the message that tells the rest. */
+function becauseText(reason: string | null, error: string | null): string {
+  const said = [...new Set([reason, error].flatMap((text) => (text === null ? [] : clauseOf(text))))]
+  return said.length === 0 ? '' : `, because: ${said.join(': ')}`
 }
 
 /** Why none of the actions that lead out of this state is open now. */
 function refusedText(actions: readonly ActionChoice[]): string {
   const refused = actions.filter(({ refusal }) => refusal !== null)
   if (refused.length === 0) return 'No action reopens it now.'
-  return refused.map(({ action, refusal }) => `It cannot ${action}: ${String(refusal).replace(/\.$/, '')}.`).join(' ')
+  return refused.map(({ action, refusal }) => `It cannot ${action}: ${clauseOf(String(refusal))}.`).join(' ')
 }
 
 function running({ entity, workers, run, now }: Situation): Answer | null {
   if (entity.owner === null) return null
   const worker = workers.find(({ id }) => id === entity.owner)
   const attemptsMax = run?.policy.attemptsMax ?? null
+  const silentMs = worker ? silenceOf(worker, now) : null
   const facts = {
+    silentMs,
     worker: entity.owner,
     name: worker?.name ?? null,
     host: worker?.host ?? null,
@@ -134,13 +147,21 @@ function running({ entity, workers, run, now }: Situation): Answer | null {
   }
   const what = run?.processor ? `${nameIt(entity)} runs ${run.processor}` : `${nameIt(entity)} runs`
   const where = `on ${worker.host} (worker ${worker.id}, ${worker.name}, pid ${worker.pid})`
-  const lease = `the lease was renewed ${durationText(now - worker.renewedAt)} ago`
+  const lease =
+    silentMs === null
+      ? `the lease was renewed ${durationText(now - worker.renewedAt)} ago`
+      : `nothing was heard of it for ${durationText(silentMs)}; its lease ends in ${durationText(worker.expiresAt - now)}`
   const end = entity.stopped ? ' Its parent was cancelled: it is being stopped.' : ''
   return {
     kind: 'running',
     sentence: `${what} ${where}: ${attemptText(entity.attempts, attemptsMax)}; ${lease}.${end}`,
     facts,
   }
+}
+
+/** A worker that lives renews its lease several times before it ends. Null: it has. */
+export function silenceOf({ renewedAt, expiresAt }: Worker, now: number): number | null {
+  return now - renewedAt > (expiresAt - renewedAt) / 2 ? now - renewedAt : null
 }
 
 function parentEnded({ entity, parent, parentLanes }: Situation): Answer | null {
@@ -167,22 +188,21 @@ function held({ entity, machine, holds, now }: Situation): Answer | null {
 
 function gated({ entity, parentLanes, blocking }: Situation, wait: RunWait): Answer | null {
   if (!wait.gated) return null
-  const steps = [...parentLanes].sort((one, other) => compareNames(one.name, other.name))
-  const position = steps.findIndex(({ name }) => name === entity.lane)
-  const lane = steps[position]
+  const position = parentLanes.findIndex(({ name }) => name === entity.lane)
+  const lane = parentLanes[position]
   if (!lane || lane.gate === 'open') return null
   const before = openBefore(parentLanes, entity.lane)
   const open = before.reduce((sum, step) => sum + step.open, 0)
   const facts = {
     gate: position + 1,
-    gates: steps.length,
+    gates: parentLanes.length,
     lane: lane.name,
     parent: entity.parent,
     open,
     lanes: before.map(({ name, open, total }) => ({ name, open, total })),
     blocking,
   }
-  const which = `gate ${position + 1} of ${steps.length} (${lane.name}) is shut`
+  const which = `gate ${position + 1} of ${parentLanes.length} (${lane.name}) is shut`
   const why =
     open === 0
       ? `nothing before it is open; its parent ${entity.parent} has yet to open it`
@@ -190,11 +210,10 @@ function gated({ entity, parentLanes, blocking }: Situation, wait: RunWait): Ans
   return { kind: 'gated', sentence: `${nameIt(entity)} waits behind a gate: ${which}; ${why}.`, facts }
 }
 
-/** The lanes that come before this one, by name, and still have open children. Numbers in names count as numbers. */
+/** The lanes that come before this one, in the order of steps, and still have open children. */
 export function openBefore(lanes: readonly Lane[], name: string): readonly Lane[] {
-  return lanes
-    .filter((lane) => lane.open > 0 && compareNames(lane.name, name) < 0)
-    .sort((one, other) => compareNames(one.name, other.name))
+  const position = lanes.findIndex((lane) => lane.name === name)
+  return lanes.slice(0, Math.max(0, position)).filter((lane) => lane.open > 0)
 }
 
 /** The pools that an entity needs room in before it can run. */
@@ -212,16 +231,28 @@ export function poolsFor(
   return pools
 }
 
-function full({ entity, run, pools }: Situation): Answer | null {
+function full({ entity, run, pools, holders: sharers, workers, now }: Situation): Answer | null {
   for (const { name, ceiling } of poolsFor(entity, run)) {
     const pool = pools.find((pool) => pool.name === name)
     if (!pool || pool.taken < (ceiling ?? pool.ceiling)) continue
     const holders = pool.holders.map((share) => share.entity)
-    const sentence = `${nameIt(entity)} waits for room in ${name}: ${pool.taken} of ${ceiling ?? pool.ceiling} are taken${idsText(holders)}.`
+    const silent = workers.filter((worker) => silenceOf(worker, now) !== null)
+    const kept = silent.map((worker) => ({
+      worker: worker.name,
+      silentMs: silenceOf(worker, now),
+      expiresAt: worker.expiresAt,
+      entities: sharers.filter(({ id, owner }) => owner === worker.id && holders.includes(id)).map(({ id }) => id),
+    }))
+    const lost = kept.filter(({ entities }) => entities.length > 0)
+    const losses = lost.map(
+      ({ worker, silentMs, expiresAt, entities }) =>
+        ` Nothing was heard of worker ${worker}, which holds ${countText(entities.length)} of them, for ${durationText(silentMs ?? 0)}; they are given back in ${durationText(expiresAt - now)}.`,
+    )
+    const sentence = `${nameIt(entity)} waits for room in ${name}: ${pool.taken} of ${ceiling ?? pool.ceiling} are taken${idsText(holders)}.${losses.join('')}`
     return {
       kind: 'full',
       sentence,
-      facts: { pool: name, ceiling: ceiling ?? pool.ceiling, taken: pool.taken, holders: pool.holders },
+      facts: { pool: name, ceiling: ceiling ?? pool.ceiling, taken: pool.taken, holders: pool.holders, silent: lost },
     }
   }
   return null
@@ -231,10 +262,10 @@ function later({ entity, run, now }: Situation, wait: RunWait): Answer | null {
   if (wait.at <= now) return null
   const attemptsMax = run?.policy.attemptsMax ?? null
   const facts = { at: wait.at, attempts: entity.attempts, attemptsMax, error: entity.error }
-  const when = `at ${timeText(wait.at)} (in ${durationText(wait.at - now)})`
+  const when = dueText(wait.at, now)
   if (entity.attempts === 0)
     return { kind: 'scheduled', sentence: `${nameIt(entity)} is scheduled to run ${when}.`, facts }
-  const because = entity.error === null ? '' : ` The last one ended with: ${entity.error.replace(/\.$/, '')}.`
+  const because = entity.error === null ? '' : ` The last one ended with: ${clauseOf(entity.error)}.`
   const sentence = `${nameIt(entity)} is tried again ${when}: ${attemptText(entity.attempts + 1, attemptsMax)}.${because}`
   return { kind: 'retrying', sentence, facts }
 }
@@ -261,7 +292,7 @@ function unserved(situation: Situation): Answer | null {
   if (able.length === 0 && needs && wait.for === 'run') {
     const who = knowing.length === 1 ? 'the live worker does' : `none of the ${knowing.length} live workers does`
     const sentence = `${nameIt(entity)} is ready, but no worker serves ${needs.what} ${needs.name}: ${who}${knowing.length === 1 ? ' not' : ''}. Start one that does.`
-    return { kind: 'no_worker', sentence, facts: { ...facts, [needs.what]: needs.name } }
+    return { kind: 'no_worker', sentence, facts: { ...facts, needs } }
   }
   if (role === null || knowing.some(({ roles }) => roles.length === 0 || roles.includes(role))) return null
   const sentence = `${nameIt(entity)} is ready, but none of the ${knowing.length} live workers that serve ${machine} has the role ${role}. Start one that has.`
@@ -305,11 +336,11 @@ function inLine(situation: Situation, wait: RunWait): Answer {
 }
 
 function waiting(situation: Situation): Answer {
-  const { entity, lanes, blocking, actions, now } = situation
+  const { entity, actions, now } = situation
   const { wait } = entity
-  if (wait.for === 'children') return children(entity, lanes, blocking, wait.at, now)
+  if (wait.for === 'children') return children(situation, wait.at)
   if (wait.for === 'time') {
-    const sentence = `${nameIt(entity)} waits for its timer, at ${timeText(wait.at)}${wait.at > now ? ` (in ${durationText(wait.at - now)})` : ', which is due'}.${entity.error === null ? '' : notJudged(entity.error)}`
+    const sentence = `${nameIt(entity)} waits for its timer, ${dueText(wait.at, now)}.${entity.error === null ? '' : notJudged(entity.error)}`
     return { kind: 'timer', sentence, facts: { at: wait.at, error: entity.error } }
   }
   const open = openActions(actions)
@@ -330,16 +361,10 @@ function waiting(situation: Situation): Answer {
 
 /** A rule of its machine broke, or its move was refused: the engine tries again after a pause. */
 function notJudged(error: string): string {
-  return ` It could not be judged, and is judged again after a pause: ${error}`
+  return ` It could not be judged, and is judged again after a pause: ${clauseOf(error)}.`
 }
 
-function children(
-  entity: Entity,
-  lanes: readonly Lane[],
-  blocking: readonly EntityId[],
-  at: number | null,
-  now: number,
-): Answer {
+function children({ entity, lanes, blocking, children, now }: Situation, at: number | null): Answer {
   const total = lanes.reduce((sum, lane) => sum + lane.total, 0)
   const open = lanes.reduce((sum, lane) => sum + lane.open, 0)
   const due = lanes.some((lane) => lane.wake > lane.seen) || (at !== null && at <= now)
@@ -352,9 +377,11 @@ function children(
     error: entity.error,
     blocking,
     lanes: lanes.map(({ name, total, open }) => ({ name, total, open })),
+    children,
   }
   const look = entity.error === null ? (due ? ' It is due to be judged.' : '') : notJudged(entity.error)
-  const sentence = `${nameIt(entity)} waits for its children: ${total - open} of ${total} are settled, ${open} ${open === 1 ? 'is' : 'are'} open${idsText(blocking)}.${look}`
+  const figures = `${countText(total - open)} of ${countText(total)} are settled, ${countText(open)} ${open === 1 ? 'is' : 'are'} open`
+  const sentence = `${nameIt(entity)} waits for its children: ${figures}.${childrenText(children, now)}${look}`
   return { kind: 'children', sentence, facts }
 }
 
@@ -368,37 +395,10 @@ function nameIt(entity: Entity): string {
   return `${entity.machine} ${entity.id}`
 }
 
-function timeText(at: number): string {
-  // A time that no calendar has must not turn an explanation into a fault.
-  return Math.abs(at) <= 8.64e15 ? new Date(at).toISOString() : `time ${at}`
-}
-
-function durationText(durationMs: number): string {
-  const seconds = Math.max(0, durationMs) / 1_000
-  if (seconds < 1) return `${Math.max(0, Math.round(durationMs))} ms`
-  if (seconds < 120) return `${Math.round(seconds)} s`
-  if (seconds < 7_200) return `${Math.round(seconds / 60)} min`
-  return `${Math.round(seconds / 3_600)} h`
-}
-
 function attemptText(attempt: number, attemptsMax: number | null): string {
   return attemptsMax === null ? `attempt ${attempt}` : `attempt ${attempt} of ${attemptsMax}`
 }
 
 function idsText(ids: readonly EntityId[]): string {
   return ids.length === 0 ? '' : ` (${ids.join(', ')})`
-}
-
-/** `step 10` comes after `step 9`: digits are compared as numbers, all else by code units, the same in every locale. */
-function compareNames(one: string, other: string): number {
-  const ones = one.match(/\d+|\D+/g) ?? []
-  const others = other.match(/\d+|\D+/g) ?? []
-  for (const [index, part] of ones.entries()) {
-    const counterpart = others[index]
-    if (counterpart === undefined) return 1
-    const difference = Number(part) - Number(counterpart)
-    if (difference !== 0 && !Number.isNaN(difference)) return difference
-    if (part !== counterpart) return part < counterpart ? -1 : 1
-  }
-  return ones.length - others.length
 }

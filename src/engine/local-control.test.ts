@@ -223,7 +223,10 @@ suite('the local control', () => {
     assert.deepEqual([child?.state, child?.shown, child?.title], ['gate_waiting', 'gate_waiting', 'GATE_WAITING'])
     const explanation = await control.explain(child?.id ?? 0)
     assert.equal(explanation.kind, 'gated')
-    assert.match((await control.explain(id)).sentence, new RegExp(`0 of 1 are settled, 1 is open \\(${child?.id}\\)`))
+    assert.match(
+      (await control.explain(id)).sentence,
+      new RegExp(`0 of 1 are settled, 1 is open\\. 1 waits behind the gate of step 2 \\(${child?.id}\\)\\.`),
+    )
     // Held, so that the open gate is seen before a worker takes the child through it.
     const hold = await control.hold({ parent: id }, { reason: 'look', owner: 'ada' })
     await control.act(id, 'open')
@@ -243,7 +246,7 @@ suite('the local control', () => {
     assert.deepEqual({ actor, role, reason, requestId }, who)
   })
 
-  test('an action without a name is still audited in full', async () => {
+  test('an action without a name is audited; a reason that nobody gave is none', async () => {
     const { id } = await control.submit('parcel', rome, draft)
     await control.act(id, 'pack')
     const [, event] = await control.history(id)

@@ -24,7 +24,7 @@ import type { Lane } from '../lane.ts'
 import type { Worker } from '../lease.ts'
 import type { Machine } from '../machine.ts'
 import type { Actor, Drift, Filter, Tombstone } from '../store.ts'
-import { actOn, unstated } from './actions.ts'
+import { actOn } from './actions.ts'
 import { Bell } from './bell.ts'
 import { checkPriority, checkText, jsonText, priorityMax } from './births.ts'
 import { choicesOf, detailOf, detailOfTombstone, listedOf } from './detail.ts'
@@ -117,10 +117,10 @@ export class LocalControl implements Control {
     const rest = limit - birth.length
     if (rest === 0) return birth
     const { moves } = await this.#services.store.events({ entity: id, afterSeq: Math.max(0, afterSeq), limit: rest })
-    // The store wants a text where a person gave no reason; readers are told that there is none.
+    // Earlier versions wrote a text where a person gave no reason.
     const events = moves
       .flatMap(eventsOf)
-      .map((event) => (event.reason === unstated ? { ...event, reason: null } : event))
+      .map((event) => (event.reason === 'none given' ? { ...event, reason: null } : event))
     return [...birth, ...events]
   }
 
@@ -347,17 +347,18 @@ export class LocalControl implements Control {
     )
   }
 
-  /** Everything that a person does can be audited: what was not said is filled in, so that no field is ever missing. */
+  /** Everything that a person does can be audited: who, with which role, by which request. A reason that nobody gave stays null. */
   #actorOf(given: Partial<Actor>): Actor {
     const { nameMax, reasonMax } = this.#services.limits
     this.#requests += 1
     const actor = {
       actor: given.actor ?? 'local',
       role: given.role ?? 'operator',
-      reason: given.reason ?? unstated,
+      reason: given.reason ?? null,
       requestId: given.requestId ?? `${this.#services.name}-r-${this.#requests}`,
     }
     for (const [field, text] of Object.entries(actor)) {
+      if (text === null) continue
       const max = field === 'reason' ? reasonMax : nameMax
       if (text.length <= max) {
         checkText(text, `The ${field}`, field)

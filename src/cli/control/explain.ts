@@ -10,7 +10,7 @@ export function explain(id: number, options: AnswerOptions, host: Host): Promise
     options,
     host,
     ({ control }) => control.explain(id),
-    ({ sentence, facts }) => [
+    ({ sentence, facts: { children: _told, ...facts } }) => [
       withMoments(plain(sentence, 2_000), host),
       ...(Object.keys(facts).length === 0 ? [] : ['', ...dataLines(facts, (number) => factOf(number, host))]),
     ],

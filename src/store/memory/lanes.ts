@@ -25,10 +25,9 @@ export class Lanes {
     return this.#lanes.get(parent)?.get(name)
   }
 
-  /** By name. */
+  /** In the order in which they were made. */
   of(parent: EntityId | null): readonly LaneRow[] {
-    const lanes = [...(this.#lanes.get(parent)?.values() ?? [])]
-    return lanes.sort((one, other) => (one.lane.name < other.lane.name ? -1 : 1))
+    return [...(this.#lanes.get(parent)?.values() ?? [])]
   }
 
   /** Parents that wait for their children and have not seen a lane's last wake number. */

@@ -70,7 +70,7 @@ function laneAt(values: Row): Lane {
   return { ...emptyLane(parent, name, '', 0, []), status }
 }
 
-/** By parent, and by name, as people see them. */
+/** By parent, and in the order in which they were made, as people see them. */
 export async function lanesOf(
   session: Session,
   desk: Desk,
@@ -81,8 +81,10 @@ export async function lanesOf(
     session.all(`SELECT ${laneColumns} FROM lane WHERE parent = ANY($1::int8[]) AND NOT hidden`, [idsIn(parents)]),
     asked.has(null) ? session.all(`SELECT ${laneColumns} FROM lane WHERE parent IS NULL AND NOT hidden`) : [],
   ])
-  const lanes = [...own, ...roots].map((row) => laneOf(row, desk.dictionary).lane)
-  lanes.sort((one, other) => (one.name < other.name ? -1 : 1))
+  const lanes = [...own, ...roots]
+    .map((row) => laneOf(row, desk.dictionary))
+    .sort((one, other) => one.id - other.id)
+    .map(({ lane }) => lane)
   const byParent = Map.groupBy(lanes, ({ parent }) => parent)
   return new Map([...asked].map((parent) => [parent, byParent.get(parent) ?? []]))
 }

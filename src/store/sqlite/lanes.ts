@@ -74,9 +74,11 @@ export class Lanes {
     return rows.map(([id]) => this.byId(id as number))
   }
 
-  /** By name, as people see them. */
+  /** In the order in which they were made, as people see them. */
   shown(parent: EntityId | null): readonly Lane[] {
-    return this.of(parent).flatMap((row) => (row.hidden ? [] : [this.current(row)]))
+    return this.of(parent)
+      .toSorted((one, other) => one.id - other.id)
+      .flatMap((row) => (row.hidden ? [] : [this.current(row)]))
   }
 
   /** The lane with all changes of this transaction. */

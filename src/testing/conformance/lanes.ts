@@ -27,6 +27,21 @@ export function lanes(tell: Tell): void {
     assert.equal((await story.lane(null, rootLane('parcel', 2))).total, 1)
   })
 
+  tell('lanes stand in the order in which they were made, whatever their names', async (story) => {
+    const parent = await story.create()
+    const names = ['list', 'fetch', 'apply', 'step 10', 'step 2']
+    let entity = parent
+    for (const [ordinal, lane] of names.entries()) {
+      entity = await story.saved(
+        aMove(entity, { children: someChildren(parent.id, 1, { lane }, ordinal), spawned: 1, wait: waitForChildren }),
+      )
+    }
+    const shown = async () => (await story.store.lanes([parent.id])).map(({ name }) => name)
+    assert.deepEqual(await shown(), names)
+    await story.saved(aMove(entity, { children: someChildren(parent.id, 1, { lane: 'apply' }, 9), spawned: 1 }))
+    assert.deepEqual(await shown(), names, 'a child that comes later moves none')
+  })
+
   tell('a child is counted in its lane, wherever it goes', async (story) => {
     const { parent, children } = await story.createParent(3, { sums: { records: 1 } })
     const lane = async () => {

@@ -201,7 +201,7 @@ describe('drain', () => {
       initial: ['open'],
       settled: ['shut'],
       final: ['shut'],
-      states: { open: 'Waits for its children.', shut: 'They are through.' },
+      states: { open: 'Waits for its children.', shut: { purpose: 'They are through.', outcome: 'success' } },
       transitions: {
         shut: { from: 'open', to: 'shut', on: 'children', assign: 'count' },
         give_up: { from: 'open', to: 'shut', on: 'action' },
