@@ -139,8 +139,11 @@ describe('bad input gets a clear problem, and nothing happens', () => {
     await refused(404, 'GET', '/API/entities')
     await refused(400, 'GET', '/api/entities/')
     await refused(404, 'GET', '//api/entities')
-    await refused(404, 'PATCH', `/api/entities/${id}`)
-    await refused(404, 'DELETE', `/api/entities/${id}`)
+    for (const method of ['PATCH', 'DELETE', 'PUT', 'POST', 'QUERY', 'PROPFIND']) {
+      const said = await refused(405, method, `/api/entities/${id}`)
+      assert.equal(said.headers.get('allow'), 'GET, HEAD, OPTIONS', method)
+      assert.deepEqual([said.body.type, said.body.code], ['urn:sluice:problem:wrong-method', 'unsupported'])
+    }
     await refused(404, 'GET', '/.env')
     await refused(404, 'GET', '/docs/static/..%2f..%2fpackage.json')
     for (const path of ['/../../etc/passwd', '/api/%zz', '/%']) {

@@ -98,7 +98,7 @@ test('a token that asks more often than a server can answer has to wait, and oth
       assert.equal((await house.ask('GET', '/api/workers', { token: greedy })).status, 200)
     }
     const said = await house.ask('GET', '/api/workers', { token: greedy })
-    assert.deepEqual([said.status, said.body.code], [429, 'invalid'])
+    assert.deepEqual([said.status, said.body.code], [429, 'conflict'])
     const seconds = Number(said.headers.get('retry-after'))
     assert.ok(seconds > 0 && seconds <= 60, String(seconds))
     assert.equal((await house.ask('GET', '/api/workers', { token: modest })).status, 200)

@@ -152,6 +152,7 @@ for (const store of storeKinds) {
       const { body } = await ask('POST', '/api/entities', { body: crate('held') })
       assert.equal((await ask('GET', `/api/entities/${body.id}/explain`)).body.kind, 'held')
       assert.equal((await ask('GET', '/api/holds')).body.holds.length, 1)
+      assert.deepEqual((await ask('GET', `/api/holds/${hold.body.id}`)).body, hold.body)
       await ask('DELETE', `/api/holds/${hold.body.id}`, { body: { reason: 'over' } })
       assert.equal((await ask('GET', '/api/holds')).body.holds.length, 0)
       const past = await ask('GET', '/api/holds/past?limit=1')
@@ -257,6 +258,7 @@ for (const store of storeKinds) {
       const { token } = made.body
       assert.equal((await house.ask('GET', '/api/session')).status, 401)
       assert.equal((await ask('GET', '/api/tokens', { token })).body.tokens[0].createdBy, 'local')
+      assert.equal((await ask('GET', '/api/tokens/boss', { token })).body.role, 'admin')
       const login = await ask('POST', '/api/session', { body: { token } })
       const cookie = String(login.headers.get('set-cookie')).split(';', 1)[0] as string
       const headers = { cookie, 'x-csrf-token': login.body.csrf }

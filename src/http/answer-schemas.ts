@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { ActResult, Detail, Explanation, ListPage, Progress, Submitted } from '../control.ts'
+import { errorCodes } from '../errors.ts'
 import type { Event } from '../event.ts'
 import type { Hold, HoldScope } from '../hold.ts'
 import type { Lane } from '../lane.ts'
@@ -314,7 +315,7 @@ export const problemAnswer = z.object({
   status: z.int(),
   detail: text,
   instance: text.describe('The id of the request: the log says more under it.'),
-  code: text,
+  code: z.enum(errorCodes).describe('What a program without HTTP would be told: each type has one.'),
   faults: z.array(z.object({ in: z.enum(['path', 'query', 'body', 'header']), path: text, message: text })).optional(),
   warning: text.optional(),
   context: z.record(z.string(), z.unknown()).optional(),

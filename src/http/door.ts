@@ -75,7 +75,6 @@ export class Door {
     if (host !== null && (this.#names.has(host) || isOwnAddress(host, request))) return
     throw new HttpRefusal(
       'wrong-host',
-      421,
       `This server does not go by the name ${JSON.stringify((host ?? '').slice(0, 100))}. Call it by its own, or allow that name where it is started.`,
     )
   }
@@ -113,14 +112,12 @@ export class Door {
     if (!mayAct(caller.role, role)) {
       throw new HttpRefusal(
         'forbidden',
-        403,
         `${caller.actor} is ${caller.role}; this needs ${role}. Use a token of that role.`,
       )
     }
     if (everywhere && caller.collections !== null) {
       throw new HttpRefusal(
         'forbidden',
-        403,
         `This concerns all collections; the token ${caller.actor} is limited to ${caller.collections.join(', ')}.`,
       )
     }
@@ -154,7 +151,6 @@ export const localCaller: Caller = {
 export function unauthenticated(): HttpRefusal {
   return new HttpRefusal(
     'unauthenticated',
-    401,
     'This needs a valid token: send it as Authorization: Bearer slc_…, or log in. `sluice token create` makes one.',
     { headers: { 'www-authenticate': 'Bearer realm="sluice"' } },
   )
@@ -168,7 +164,7 @@ function checkAuthorization({ raw }: FastifyRequest): void {
 }
 
 function crossSite(what: string): HttpRefusal {
-  return new HttpRefusal('cross-site', 403, `A request ${what.slice(0, 200)} is not accepted; nothing was done.`)
+  return new HttpRefusal('cross-site', `A request ${what.slice(0, 200)} is not accepted; nothing was done.`)
 }
 
 /** From this machine, and not on behalf of another: a proxy says for whom it asks. */

@@ -106,5 +106,5 @@ export class FairTurns {
 
 function tooMany(caller: string, waiting: number): HttpRefusal {
   const message = `${waiting} requests of ${caller} wait to be answered already. Wait for some of them.`
-  return new HttpRefusal('rate-limited', 429, message, { headers: { 'retry-after': '1' } })
+  return new HttpRefusal('rate-limited', message, { headers: { 'retry-after': '1' } })
 }

@@ -33,7 +33,7 @@ const faultsMax = 50
 
 function malformed(why: string): HttpRefusal {
   const message = `The body is not the JSON that is expected: ${why}`
-  return new HttpRefusal('invalid', 400, `${message}.`, { faults: [{ in: 'body', path: '', message: why }] })
+  return new HttpRefusal('invalid', `${message}.`, { faults: [{ in: 'body', path: '', message: why }] })
 }
 
 const quote = 0x22

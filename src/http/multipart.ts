@@ -34,7 +34,7 @@ export async function readForm(
   clock: Clock,
 ): Promise<SentForm> {
   if (!isMultipart(request)) {
-    throw new HttpRefusal('wrong-content-type', 415, 'The body must be multipart/form-data here.')
+    throw new HttpRefusal('wrong-content-type', 'The body must be multipart/form-data here.')
   }
   const watch = new Watch(request, limits.receiveMs, clock)
   // Whoever refuses a form does not read it to its end: with the answer the watch is over in any case.
@@ -132,7 +132,7 @@ async function* blocksOf(
     file.destroy()
   }
   if (file.truncated) {
-    throw new HttpRefusal('too-large', 413, `A file has at most ${limits.fileBytesMax} bytes; nothing was stored.`)
+    throw new HttpRefusal('too-large', `A file has at most ${limits.fileBytesMax} bytes; nothing was stored.`)
   }
 }
 
@@ -169,8 +169,7 @@ class Watch {
     this.#receiveMs = receiveMs
     this.#clock = clock
     request.raw.once('close', () => {
-      if (!request.raw.complete)
-        this.#refuse(new HttpRefusal('invalid', 400, 'The upload broke off; nothing was stored.'))
+      if (!request.raw.complete) this.#refuse(new HttpRefusal('invalid', 'The upload broke off; nothing was stored.'))
     })
     this.#look()
   }
@@ -185,7 +184,7 @@ class Watch {
     } catch (error) {
       throw isAnswer(error)
         ? error
-        : new HttpRefusal('invalid', 400, `The form cannot be read: ${messageOf(error, 300)}; nothing was stored.`)
+        : new HttpRefusal('invalid', `The form cannot be read: ${messageOf(error, 300)}; nothing was stored.`)
     } finally {
       this.#waitedMs += this.#clock.now() - Math.max(begin, this.#waitingSince ?? begin)
       this.#waitingSince = null
@@ -218,7 +217,7 @@ class Watch {
       const waitedMs = this.#waitedMs + (this.#waitingSince === null ? 0 : now - this.#waitingSince)
       // Time that the disk took is not the sender's.
       if (waitedMs > this.#receiveMs / 2 && this.#bytes < windowBytesMin) {
-        this.#refuse(new HttpRefusal('timeout', 408, 'The upload got stuck; nothing was stored. Send it again.'))
+        this.#refuse(new HttpRefusal('timeout', 'The upload got stuck; nothing was stored. Send it again.'))
         return
       }
       this.#bytes = 0

@@ -25,49 +25,35 @@ export interface Problem {
   readonly context?: Readonly<Record<string, unknown>>
 }
 
-/** Kinds of problems that no error code names. */
-export const problemTypes = [
-  'not-found',
-  'invalid',
-  'conflict',
-  'lease-lost',
-  'forbidden',
-  'unsupported',
-  'internal',
-  'unauthenticated',
-  'cross-site',
-  'wrong-host',
-  'confirmation-needed',
-  'idempotency-mismatch',
-  'in-progress',
-  'rate-limited',
-  'too-large',
-  'wrong-content-type',
-  'timeout',
-  'not-ready',
-] as const
-export type ProblemType = (typeof problemTypes)[number]
+/** The one table of all kinds of problems. Of the seven error codes each has the one that a program without HTTP would be given. */
+export const problems = {
+  'not-found': { status: 404, code: 'not_found', title: 'There is no such thing.' },
+  invalid: { status: 400, code: 'invalid', title: 'The request does not fit.' },
+  conflict: { status: 409, code: 'conflict', title: 'It cannot be done as things stand.' },
+  'lease-lost': { status: 409, code: 'lease_lost', title: 'The lease is lost.' },
+  forbidden: { status: 403, code: 'forbidden', title: 'This caller may not do it.' },
+  unsupported: { status: 501, code: 'unsupported', title: 'It is not supported here.' },
+  internal: { status: 500, code: 'internal', title: 'Something went wrong on the server.' },
+  unauthenticated: { status: 401, code: 'forbidden', title: 'Show a valid token.' },
+  'cross-site': { status: 403, code: 'forbidden', title: 'The request came from another site.' },
+  'wrong-host': { status: 421, code: 'forbidden', title: 'This server has another name.' },
+  'wrong-method': { status: 405, code: 'unsupported', title: 'This path does not know the method.' },
+  'confirmation-needed': { status: 409, code: 'conflict', title: 'It must be confirmed.' },
+  'idempotency-mismatch': {
+    status: 422,
+    code: 'conflict',
+    title: 'The Idempotency-Key was used for another request.',
+  },
+  'in-progress': { status: 409, code: 'conflict', title: 'The same request is under way.' },
+  'rate-limited': { status: 429, code: 'conflict', title: 'Too many requests.' },
+  'too-large': { status: 413, code: 'invalid', title: 'The request is too large.' },
+  'wrong-content-type': { status: 415, code: 'invalid', title: 'The body has the wrong content type.' },
+  timeout: { status: 408, code: 'invalid', title: 'The request took too long.' },
+  'not-ready': { status: 503, code: 'internal', title: 'The server is not ready.' },
+} as const satisfies Readonly<Record<string, { status: number; code: ErrorCode; title: string }>>
 
-const titles: Readonly<Record<ProblemType, string>> = {
-  'not-found': 'There is no such thing.',
-  invalid: 'The request does not fit.',
-  conflict: 'It cannot be done as things stand.',
-  'lease-lost': 'The lease is lost.',
-  forbidden: 'This caller may not do it.',
-  unsupported: 'It is not supported here.',
-  internal: 'Something went wrong on the server.',
-  unauthenticated: 'Show a valid token.',
-  'cross-site': 'The request came from another site.',
-  'wrong-host': 'This server has another name.',
-  'confirmation-needed': 'It must be confirmed.',
-  'idempotency-mismatch': 'The Idempotency-Key was used for another request.',
-  'in-progress': 'The same request is under way.',
-  'rate-limited': 'Too many requests.',
-  'too-large': 'The request is too large.',
-  'wrong-content-type': 'The body has the wrong content type.',
-  timeout: 'The request took too long.',
-  'not-ready': 'The server is not ready.',
-}
+export type ProblemType = keyof typeof problems
+export const problemTypes = Object.keys(problems) as readonly ProblemType[]
 
 /** A refusal that HTTP itself knows, besides the codes that all of Sluice knows. */
 export class HttpRefusal extends Error {
@@ -77,32 +63,25 @@ export class HttpRefusal extends Error {
   readonly faults: readonly Fault[] | undefined
   readonly headers: Readonly<Record<string, string>>
 
+  /** `status`: of what HTTP has a finer status than the table. */
   constructor(
     type: ProblemType,
-    status: number,
     message: string,
-    more: { code?: ErrorCode; faults?: readonly Fault[]; headers?: Readonly<Record<string, string>> } = {},
+    more: { status?: number; faults?: readonly Fault[]; headers?: Readonly<Record<string, string>> } = {},
   ) {
     super(message)
     this.name = 'HttpRefusal'
     this.type = type
-    this.status = status
-    this.code = more.code ?? codeOf(status)
+    this.status = more.status ?? problems[type].status
+    this.code = problems[type].code
     this.faults = more.faults
     this.headers = more.headers ?? {}
   }
 }
 
-function codeOf(status: number): ErrorCode {
-  if (status === 404) return 'not_found'
-  if (status === 401 || status === 403 || status === 421) return 'forbidden'
-  if (status === 409) return 'conflict'
-  return status >= 500 ? 'internal' : 'invalid'
-}
-
 export function invalid(faults: readonly Fault[]): HttpRefusal {
   const text = faults.map(({ in: place, path, message }) => `${place}${path === '' ? '' : ` ${path}`}: ${message}`)
-  return new HttpRefusal('invalid', 400, `${text.join('; ')}.`, { faults })
+  return new HttpRefusal('invalid', `${text.join('; ')}.`, { faults })
 }
 
 export function problemOf(error: unknown, requestId: string): Problem {
@@ -110,7 +89,7 @@ export function problemOf(error: unknown, requestId: string): Problem {
   if (error instanceof HttpRefusal) {
     const { type, status, code, faults } = error
     return {
-      ...{ type: typeOf(type), title: titles[type], status, detail: error.message, instance, code },
+      ...{ type: typeOf(type), title: problems[type].title, status, detail: error.message, instance, code },
       ...(faults === undefined ? {} : { faults }),
     }
   }
@@ -118,23 +97,13 @@ export function problemOf(error: unknown, requestId: string): Problem {
   // Nothing is wrong with what was asked, nor with this server: it may be asked again.
   if (isPassing(error)) {
     const detail = 'The store does not answer at present. Nothing was lost; ask again in a moment.'
-    return {
-      ...{ type: typeOf('not-ready'), title: titles['not-ready'], status: 503, detail },
-      instance,
-      code: 'internal',
-    }
+    return problemOf(new HttpRefusal('not-ready', detail), requestId)
   }
   const known = knownToFastify(error)
   if (known) return { ...problemOf(known, requestId) }
   // The cause may name files, addresses or data of others: it goes to the log alone.
-  return {
-    type: typeOf('internal'),
-    title: titles.internal,
-    status: 500,
-    detail: `The request could not be answered. The log says why, under ${requestId}.`,
-    instance,
-    code: 'internal',
-  }
+  const detail = `The request could not be answered. The log says why, under ${requestId}.`
+  return problemOf(new HttpRefusal('internal', detail), requestId)
 }
 
 /** The store said so, itself or as the cause of what the engine says. */
@@ -150,7 +119,7 @@ function problemOfCode(error: SluiceError, instance: string): Problem {
   const warning = context.confirm === true && typeof context.warning === 'string' ? context.warning : null
   const type: ProblemType = warning === null ? (code.replace('_', '-') as ProblemType) : 'confirmation-needed'
   return {
-    ...{ type: typeOf(type), title: titles[type], status: errorStatus[code].http, detail: error.message },
+    ...{ type: typeOf(type), title: problems[type].title, status: errorStatus[code].http, detail: error.message },
     ...{ instance, code },
     ...(warning === null ? {} : { warning }),
     ...(Object.keys(context).length === 0 ? {} : { context }),
@@ -171,18 +140,18 @@ function knownToFastify(error: unknown): HttpRefusal | null {
     case 'FST_FILES_LIMIT':
     case 'FST_PARTS_LIMIT':
     case 'FST_FIELDS_LIMIT':
-      return new HttpRefusal('too-large', 413, `${sentence(error.message)} Send less, or in several requests.`)
+      return new HttpRefusal('too-large', `${sentence(error.message)} Send less, or in several requests.`)
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
     case 'FST_INVALID_MULTIPART_CONTENT_TYPE':
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return new HttpRefusal('wrong-content-type', 415, sentence(error.message))
+      return new HttpRefusal('wrong-content-type', sentence(error.message))
     default:
       break
   }
   if (typeof statusCode !== 'number' || statusCode < 400 || statusCode >= 500) return null
   return statusCode === 429
-    ? new HttpRefusal('rate-limited', 429, sentence(error.message))
-    : new HttpRefusal('invalid', statusCode, sentence(error.message))
+    ? new HttpRefusal('rate-limited', sentence(error.message))
+    : new HttpRefusal('invalid', sentence(error.message), { status: statusCode })
 }
 
 function sentence(text: string): string {
@@ -190,6 +159,7 @@ function sentence(text: string): string {
 }
 
 export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {
+  reply.header('x-request-id', reply.request.id)
   return reply.code(problem.status).type('application/problem+json').send(answerText(reply.request.caller, problem))
 }
 

@@ -12,7 +12,7 @@ export function replayKey(header: unknown, caller: Caller | null, method: string
   if (header === undefined) return null
   if (typeof header !== 'string' || !keyRule.test(header)) {
     const message = 'must be 1 to 200 printable characters without spaces'
-    throw new HttpRefusal('invalid', 400, `The Idempotency-Key ${message}.`, {
+    throw new HttpRefusal('invalid', `The Idempotency-Key ${message}.`, {
       faults: [{ in: 'header', path: 'idempotency-key', message }],
     })
   }
@@ -48,7 +48,7 @@ export class Replay {
     run: () => Promise<Outcome>,
   ): Promise<Outcome & { readonly isReplayed: boolean }> {
     if (this.#underWay.has(key)) {
-      throw new HttpRefusal('in-progress', 409, 'A request with this Idempotency-Key is under way. Ask again later.', {
+      throw new HttpRefusal('in-progress', 'A request with this Idempotency-Key is under way. Ask again later.', {
         headers: { 'retry-after': '1' },
       })
     }
@@ -73,7 +73,6 @@ export class Replay {
 function mismatch(): HttpRefusal {
   return new HttpRefusal(
     'idempotency-mismatch',
-    422,
     'This Idempotency-Key was used for another request: its body was different. Use a new key; nothing was done.',
   )
 }

@@ -49,6 +49,10 @@ interface RouteHead<P, Q, B, A> {
   /** Null: no content. */
   readonly answer: z.ZodType<A> | null
   readonly statuses: readonly number[]
+  /** Where what was made, or begun, can be looked at: told with 201 and 202. */
+  readonly location?: (answer: A) => string
+  /** Its answer changes only with another version of this program: clients keep it and ask whether it is still so. */
+  readonly isStable?: true
   /** Its answer is a secret, or a repeat does no harm: it is not kept for an Idempotency-Key. */
   readonly unkept?: true
 }
@@ -109,7 +113,7 @@ export function checkParts(route: Route, request: FastifyRequest): Pick<Asked, '
 function bodyOf(route: Route, schema: z.ZodType, request: FastifyRequest, faults: Fault[]): unknown {
   if (isMultipart(request)) {
     if (route.kind === 'raw' && route.accepts) return undefined
-    throw new HttpRefusal('wrong-content-type', 415, 'The body must be application/json here, not multipart/form-data.')
+    throw new HttpRefusal('wrong-content-type', 'The body must be application/json here, not multipart/form-data.')
   }
   // A request without a body is one with nothing in it; what is needed is then named as missing.
   return checkPart('body', schema, request.body ?? {}, faults)

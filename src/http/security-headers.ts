@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 
 /**
- * What every answer tells a browser: nothing but our own scripts and styles, no frames, no guessing of types. They never change, so they are
+ * What every answer has: the id under which the log and the history name the request, and what it tells a browser: nothing but our own scripts and styles, no frames, no guessing of types. They never change, so they are
  * written down once; a plugin that puts them together anew took a tenth of the time of a small request.
  */
 export const securityHeaders: Readonly<Record<string, string>> = {
@@ -18,8 +18,9 @@ export const securityHeaders: Readonly<Record<string, string>> = {
 }
 
 export function addSecurityHeaders(server: FastifyInstance): void {
-  server.addHook('onRequest', (_request, reply, done) => {
+  server.addHook('onRequest', (request, reply, done) => {
     reply.headers(securityHeaders)
+    reply.header('x-request-id', request.id)
     done()
   })
 }

@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import fastifyCookie from '@fastify/cookie'
 import fastifyMultipart from '@fastify/multipart'
@@ -12,6 +13,7 @@ import type { Control } from '../control.ts'
 import { isSluiceError, messageOf, SluiceError } from '../errors.ts'
 import type { Access } from './access.ts'
 import { Collections } from './collections.ts'
+import { compressAnswers } from './compression.ts'
 import type { Context } from './context.ts'
 import { Door, isLoopbackAddress } from './door.ts'
 import { FairTurns } from './fair-turns.ts'
@@ -22,6 +24,7 @@ import type { Listener } from './feed/listener.ts'
 import { type HttpLimits, httpLimitsOf } from './http-limits.ts'
 import { type IdempotencyStore, sweepNowAndThen } from './idempotency.ts'
 import { parseJson } from './json-text.ts'
+import { KnownMethods } from './known-methods.ts'
 import { Metrics } from './metrics.ts'
 import { openApiOf } from './open-api.ts'
 import { Origins } from './origins.ts'
@@ -76,12 +79,12 @@ export async function openServer(options: ServerOptions): Promise<Server> {
   }
   const context = contextOf(options, limits, isLoopback)
   const metrics = new Metrics(context)
-  const server = newServer(limits, log, clock)
+  const { server, methods } = newServer(limits, log, clock)
   const unused = new UnusedSockets(server.server)
   const routes = [...routesOf(context, metrics)]
   const document = openApiOf([...routes, documentRoute({})], options.version ?? '0')
   routes.push(documentRoute(document))
-  await guard(server, options, context, metrics)
+  await guard(server, methods, options, context, metrics)
   await serve(server, context, routes)
   await serveDocs(server, document)
   if (options.dashboard) await server.register(options.dashboard)
@@ -120,32 +123,36 @@ function contextOf(options: ServerOptions, limits: HttpLimits, isLoopback: boole
   }
 }
 
-function newServer(limits: HttpLimits, log: Logger, clock: Clock): FastifyInstance {
+function newServer(limits: HttpLimits, log: Logger, clock: Clock): { server: FastifyInstance; methods: KnownMethods } {
   let requests = 0
   const refusals = new RefusalLog(log, clock)
   const boot = newSecret().slice(0, 8)
+  const newId = () => `${boot}-${(++requests).toString(36)}`
   const server = fastify({
     logger: false,
     bodyLimit: limits.bodyBytesMax,
-    exposeHeadRoutes: false,
+    exposeHeadRoutes: true,
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 1_000 },
     // Bodies are watched over by receiving.ts and multipart.ts: a big upload may take long, a small body may not.
     requestTimeout: 0,
     http: { maxHeaderSize: limits.headerBytesMax, headersTimeout: limits.receiveMs },
-    genReqId: () => `${boot}-${(++requests).toString(36)}`,
+    genReqId: newId,
     frameworkErrors: (error, request, reply) => {
       sendProblem(reply as FastifyReply, problemOf(error, request.id))
     },
     clientErrorHandler: (error, socket) => {
       if (error.code === 'ECONNRESET' || !socket.writable) return
       const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
-      const refusal = new HttpRefusal('invalid', status, `The request is no valid HTTP (${error.code ?? 'malformed'}).`)
-      const body = JSON.stringify(problemOf(refusal, `${boot}-${(++requests).toString(36)}`))
-      const head = `HTTP/1.1 ${status} Bad Request\r\nContent-Type: application/problem+json\r\nConnection: close\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`
+      const type = status === 431 ? 'too-large' : status === 408 ? 'timeout' : 'invalid'
+      const message = `The request is no valid HTTP (${error.code ?? 'malformed'}).`
+      const id = newId()
+      const body = JSON.stringify(problemOf(new HttpRefusal(type, message, { status }), id))
+      const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/problem+json\r\nX-Request-Id: ${id}\r\nConnection: close\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`
       socket.end(head + body)
     },
   })
+  const methods = new KnownMethods(server)
   server.removeAllContentTypeParsers()
   server.addContentTypeParser(
     'application/json',
@@ -156,7 +163,10 @@ function newServer(limits: HttpLimits, log: Logger, clock: Clock): FastifyInstan
       return body.length === 0 ? undefined : parseJson(body, limits.depthMax)
     },
   )
-  server.setErrorHandler((error: FastifyError, request, reply) => {
+  server.setErrorHandler((thrown: FastifyError, request, reply) => {
+    // What no route takes is not judged by its body.
+    const isUnknown = request.is404 && /^FST_ERR_(CTP|ROUTE)_/.test(thrown.code ?? '')
+    const error = isUnknown ? unknownRoute(request.method, methods.of(request.url)) : thrown
     const problem = problemOf(error, request.id)
     const { method } = request
     if (problem.status === 503) {
@@ -177,14 +187,25 @@ function newServer(limits: HttpLimits, log: Logger, clock: Clock): FastifyInstan
     }
     return sendRefusal(request, reply, error, problem)
   })
-  return server
+  return { server, methods }
 }
 
 /** JSON is UTF-8, whatever else a header may say: read as something else it would mean something else. */
 function checkCharset(contentType: string): void {
   const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(contentType)?.[1]
   if (charset === undefined || /^utf-?8$/i.test(charset)) return
-  throw new HttpRefusal('wrong-content-type', 415, `The body must be UTF-8, not ${charset.slice(0, 40)}.`)
+  throw new HttpRefusal('wrong-content-type', `The body must be UTF-8, not ${charset.slice(0, 40)}.`)
+}
+
+function unknownRoute(method: string, allowed: readonly string[]): HttpRefusal {
+  // A route that takes the method has looked, and found nothing.
+  if (allowed.length === 0 || allowed.includes(method)) {
+    return new HttpRefusal('not-found', 'There is no such path. /openapi.json names all that there are.')
+  }
+  const allow = allowed.join(', ')
+  return new HttpRefusal('wrong-method', `This path does not know ${method}; it knows ${allow}.`, {
+    headers: { allow },
+  })
 }
 
 function sendRefusal(request: FastifyRequest, reply: FastifyReply, error: unknown, problem: Problem): FastifyReply {
@@ -199,6 +220,7 @@ function sendRefusal(request: FastifyRequest, reply: FastifyReply, error: unknow
 /** Everything that a request passes before its route. */
 async function guard(
   server: FastifyInstance,
+  methods: KnownMethods,
   options: ServerOptions,
   context: Context,
   metrics: Metrics,
@@ -217,7 +239,7 @@ async function guard(
     addHeaders: { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false },
     addHeadersOnExceeding: { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false },
     errorResponseBuilder: (_request, { after }) =>
-      new HttpRefusal('rate-limited', 429, `Too many requests; go on after ${after}.`),
+      new HttpRefusal('rate-limited', `Too many requests; go on after ${after}.`),
   })
   const turns = new FairTurns({ clock: context.clock, waitingMax: limits.waitingMax })
   server.addHook('preParsing', (request, reply, payload, done) => {
@@ -236,9 +258,14 @@ async function guard(
   })
   watchOverBodies(server, limits, context.clock)
   server.setNotFoundHandler({ preHandler: server.rateLimit() }, (request, reply) => {
-    const refusal = new HttpRefusal('not-found', 404, 'There is no such path. /openapi.json names all that there are.')
+    const allowed = methods.of(request.url)
+    if (request.method === 'OPTIONS' && allowed.length > 0) {
+      return reply.code(204).header('allow', allowed.join(', ')).send()
+    }
+    const refusal = unknownRoute(request.method, allowed)
     return sendRefusal(request, reply, refusal, problemOf(refusal, request.id))
   })
+  compressAnswers(server)
   server.addHook('onResponse', async (request, reply) => {
     metrics.answered(request.method, request.routeOptions.url ?? 'unknown', reply.statusCode, reply.elapsedTime)
   })
@@ -259,6 +286,7 @@ function documentRoute(document: object): Route {
     ...{ method: 'GET', path: '/openapi.json', tag: 'operating', role: 'public' },
     summary: 'This document.',
     ...{ params: noParams, query: noQuery, body: null, statuses: [200] },
+    isStable: true,
     answer: z.looseObject({ openapi: z.string() }) as unknown as z.ZodType<object>,
     handle: async () => document,
   })

@@ -21,7 +21,7 @@ export function serveRoute(server: FastifyInstance, route: Route, replay: Replay
   const { method, path: url, role, everywhere = false } = route
   const isStream = route.kind === 'raw' && route.offers === 'text/event-stream'
   server.route({
-    ...{ method, url, config: { role, everywhere, isStream } },
+    ...{ method, url, config: { role, everywhere, isStream }, exposeHeadRoute: !isStream },
     handler: (request, reply) => answerTo(route, request, reply, replay),
   })
 }
@@ -39,6 +39,7 @@ async function answerTo(route: Route, request: FastifyRequest, reply: FastifyRep
     idempotencyKey: key,
     ...checkParts(route, request),
   }
+  reply.header('x-request-id', asked.requestId)
   if (route.kind === 'raw') return route.serve(asked, request, reply)
   const run = async () => {
     const result = await route.handle(asked)
@@ -50,7 +51,20 @@ async function answerTo(route: Route, request: FastifyRequest, reply: FastifyRep
   const outcome = key === null ? await run() : await replay.once(key, fingerprint, run)
   if ('isReplayed' in outcome && outcome.isReplayed) reply.header('idempotent-replayed', 'true')
   reply.code(outcome.status)
+  if (route.location && (outcome.status === 201 || outcome.status === 202)) {
+    reply.header('location', route.location(JSON.parse(outcome.body)))
+  }
+  if (route.isStable && isKnown(outcome.body, request, reply)) return reply.code(304).send()
   return outcome.status === 204 ? reply.send() : reply.type('application/json; charset=utf-8').send(outcome.body)
+}
+
+/** Whether the caller has this very answer already. */
+function isKnown(text: string, request: FastifyRequest, reply: FastifyReply): boolean {
+  // Weak: the same answer is sent compressed and plain.
+  const tag = `W/"${digestOf(text).slice(0, 22)}"`
+  reply.headers({ etag: tag, 'cache-control': 'private, no-cache' })
+  const known = request.headers['if-none-match'] ?? ''
+  return known === '*' || known.split(',').some((one) => one.trim().replace(/^(?!W\/)/, 'W/') === tag)
 }
 
 function pathOf(request: FastifyRequest): string {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { SluiceError } from '../../errors.ts'
 import { type Caller, roles, type Token } from '../access.ts'
 import { newTokenAnswer, type SessionAnswer, sessionAnswer, tokenAnswer } from '../answer-schemas.ts'
 import { given, nameText, timeNumber } from '../asked-schemas.ts'
@@ -53,6 +54,17 @@ export function accessRoutes({ access, sessions, isLoopback, log }: Context): re
       ...{ params: noParams, query: noQuery, body: null, answer: tokensAnswer, statuses: [200] },
       handle: async () => ({ tokens: await access.list() }),
     }),
+    route({
+      ...{ method: 'GET', path: '/api/tokens/:name', tag: 'access', role: 'admin', everywhere: true },
+      summary: 'One token, without its secret.',
+      params: z.strictObject({ name: nameText }),
+      ...{ query: noQuery, body: null, answer: tokenAnswer, statuses: [200] },
+      handle: async ({ params }) => {
+        const token = (await access.list()).find(({ name }) => name === params.name)
+        if (token) return token
+        throw new SluiceError('not_found', `There is no token ${params.name}.`, { name: params.name })
+      },
+    }),
     rawRoute({
       ...{ method: 'POST', path: '/api/tokens', tag: 'access', role: 'admin', everywhere: true, unkept: true },
       summary: 'Makes a token and shows its secret, once. A repeat is refused, as the name is taken.',
@@ -72,7 +84,10 @@ export function accessRoutes({ access, sessions, isLoopback, log }: Context): re
         })
         const { name, role, collections } = token
         log.info({ requestId, actor: caller.actor, address: request.ip, name, role, collections }, 'a token was made')
-        return reply.code(201).send({ ...token, token: secret })
+        return reply
+          .code(201)
+          .header('location', `/api/tokens/${encodeURIComponent(name)}`)
+          .send({ ...token, token: secret })
       },
     }),
     route({

@@ -60,6 +60,7 @@ export function actingRoutes({ control, collections, limits, clock, log }: Conte
       ...{ method: 'POST', path: '/api/actions', tag: 'acting', role: 'operator' },
       summary: 'An act on many: first a dry run that counts, then, with its confirmation, the act itself.',
       ...{ params: noParams, query: noQuery, answer: manyAnswer, statuses: [200, 202] },
+      location: ({ walk }) => `/api/actions/${walk}`,
       body: z.union([
         z.strictObject({ confirmation: z.string().min(1).max(200) }),
         z.strictObject({

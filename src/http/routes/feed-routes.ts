@@ -29,7 +29,7 @@ export function feedRoutes(context: Context): readonly Route[] {
         const { actor } = caller
         const own = perActor.get(actor) ?? 0
         if (listeners.size >= limits.listenersMax || own >= limits.listenersPerToken) {
-          throw new HttpRefusal('rate-limited', 429, `${own} connections of ${actor} listen already; close some.`, {
+          throw new HttpRefusal('rate-limited', `${own} connections of ${actor} listen already; close some.`, {
             headers: { 'retry-after': '10' },
           })
         }

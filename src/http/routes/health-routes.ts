@@ -32,7 +32,7 @@ export function healthRoutes({ control, log }: Context, metrics: Metrics): reado
           return { status: 'ready' }
         } catch (error) {
           log.warn({ error: messageOf(error) }, 'not ready')
-          throw new HttpRefusal('not-ready', 503, 'The store does not answer.', { headers: { 'retry-after': '5' } })
+          throw new HttpRefusal('not-ready', 'The store does not answer.', { headers: { 'retry-after': '5' } })
         }
       },
     }),

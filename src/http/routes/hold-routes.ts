@@ -28,9 +28,24 @@ export function holdRoutes({ control, collections, limits }: Context): readonly 
       },
     }),
     route({
+      ...{ method: 'GET', path: '/api/holds/:id', tag: 'holds', role: 'submitter' },
+      summary: 'One hold: one that stands, or one of the latest that have ended.',
+      ...{ params: idParams, query: noQuery, body: null, answer: holdAnswer, statuses: [200] },
+      handle: async ({ caller, params }) => {
+        const all = [...(await control.holds()), ...(await control.pastHolds(limits.pageMax))]
+        const [hold] = await collections.seenHolds(
+          caller,
+          all.filter(({ id }) => id === params.id),
+        )
+        if (hold) return hold
+        throw new SluiceError('not_found', `There is no hold ${params.id}.`, { hold: params.id })
+      },
+    }),
+    route({
       ...{ method: 'POST', path: '/api/holds', tag: 'holds', role: 'operator' },
       summary: 'Holds what its scope names, until it is released or its time is over.',
       ...{ params: noParams, query: noQuery, answer: holdAnswer, statuses: [201] },
+      location: ({ id }) => `/api/holds/${id}`,
       body: z.strictObject({ scope: holdScope, reason: reasonText, until: timeNumber.optional() }),
       handle: async ({ caller, body, requestId, idempotencyKey }) => {
         const { scope, reason, until } = body

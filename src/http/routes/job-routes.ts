@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { familyAnswer, submittedAnswer } from '../answer-schemas.ts'
 import { given, idParams, idText, nameText, pageQuery, repeated, wholeNumber } from '../asked-schemas.ts'
 import type { Context } from '../context.ts'
-import type { JobAttachment, JobFamily, JobOffer } from '../families.ts'
+import type { Accepted, JobAttachment, JobFamily, JobOffer } from '../families.ts'
 import { parseJson } from '../json-text.ts'
 import { readForm, type SentFile } from '../multipart.ts'
 import { invalid } from '../problem.ts'
@@ -131,6 +131,7 @@ function startRoute({ collections, limits, clock, replay }: Context, jobs: JobFa
       }
       const outcome = idempotencyKey === null ? await run() : await replay.once(idempotencyKey, fingerprint, run)
       if ('isReplayed' in outcome && outcome.isReplayed) reply.header('idempotent-replayed', 'true')
+      if (outcome.status === 201) reply.header('location', `/api/jobs/${(JSON.parse(outcome.body) as Accepted).id}`)
       return reply.code(outcome.status).type('application/json').send(outcome.body)
     },
   })

@@ -32,7 +32,7 @@ export function operatingRoutes({ control, collections }: Context): readonly Rou
           if (parent !== null) await collections.refuseForeign(caller, parent)
           else if (caller.collections !== null) {
             const message = 'The roots are of all collections; this token is limited to some. Name a parent.'
-            throw new HttpRefusal('forbidden', 403, message)
+            throw new HttpRefusal('forbidden', message)
           }
         }
         return { drifts: await control.check(parents) }

@@ -17,6 +17,7 @@ export function sampleRoutes({ families: { samples } }: Context): readonly Route
       ...{ method: 'POST', path: '/api/samples', tag: 'operating', role: 'operator', everywhere: true },
       summary: 'Makes them.',
       ...{ params: noParams, query: noQuery, body: z.strictObject({}), statuses: [201] },
+      location: () => '/api/entities?parent=none&newest=true',
       answer: z.object({ entities: z.array(z.int()) }),
       handle: async ({ caller }) => answer(201, { entities: [...(await samples.create(caller.actor))] }),
     }),

@@ -37,6 +37,7 @@ export function submitRoutes({ control, families, collections, limits }: Context
   return [
     route({
       ...{ ...submit, path: '/api/entities', answer: submittedAnswer, statuses: [201, 200] },
+      location: ({ id }) => `/api/entities/${id}`,
       summary: 'A new root. The same key gives the same entity, also in a race.',
       body: z.strictObject({ machine: nameText, version: z.int().min(0).optional(), ...itemFields }),
       handle: async ({ caller, body, idempotencyKey }) => {

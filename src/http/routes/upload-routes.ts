@@ -5,6 +5,7 @@ import { familyAnswer, submittedAnswer } from '../answer-schemas.ts'
 import { flagText, given, idParams, idText, nameText, pageQuery, repeated, wholeNumber } from '../asked-schemas.ts'
 import type { Context } from '../context.ts'
 import {
+  type Accepted,
   type UploadContent,
   type UploadFamily,
   type UploadHierarchy,
@@ -83,6 +84,8 @@ export function uploadRoutes(context: Context): readonly Route[] {
         }
         const outcome = idempotencyKey === null ? await run() : await replay.once(idempotencyKey, seen.digest, run)
         if ('isReplayed' in outcome && outcome.isReplayed) reply.header('idempotent-replayed', 'true')
+        if (outcome.status === 201)
+          reply.header('location', `/api/uploads/${(JSON.parse(outcome.body) as Accepted).id}`)
         return reply.code(outcome.status).type('application/json').send(outcome.body)
       },
     }),
@@ -125,13 +128,13 @@ function refuseDeclared(length: number, { fileBytesMax, bodyBytesMax }: HttpLimi
 }
 
 function tooLarge({ fileBytesMax }: Pick<HttpLimits, 'fileBytesMax'>): HttpRefusal {
-  return new HttpRefusal('too-large', 413, `A file has at most ${fileBytesMax} bytes; nothing was stored.`)
+  return new HttpRefusal('too-large', `A file has at most ${fileBytesMax} bytes; nothing was stored.`)
 }
 
 /** The family's own limit may be below the server's. */
 function refusalOfSize(error: unknown): HttpRefusal | null {
   if (!isSluiceError(error, 'invalid') || typeof error.detail.fileBytesMax !== 'number') return null
-  return new HttpRefusal('too-large', 413, `${error.message} Nothing was stored.`)
+  return new HttpRefusal('too-large', `${error.message} Nothing was stored.`)
 }
 
 function searchRoutes({ collections, limits }: Context, upload: UploadFamily): readonly Route[] {
@@ -156,7 +159,7 @@ function searchRoutes({ collections, limits }: Context, upload: UploadFamily): r
       handle: async ({ caller, params, query }) => {
         const all = await upload[direction](params.hnId, given(query))
         if (!(await collections.sees(caller, all.item.batch))) {
-          throw new HttpRefusal('not-found', 404, `There is no item ${params.hnId}.`)
+          throw new HttpRefusal('not-found', `There is no item ${params.hnId}.`)
         }
         return { ...all, found: await collections.seen(caller, all.found, ({ batch }) => batch) }
       },
@@ -212,7 +215,7 @@ export function hashed(source: AsyncIterable<Uint8Array>, about: string) {
     async digest(): Promise<string> {
       if (!isBegun) for await (const _block of reading);
       if (digest !== null) return digest
-      throw new HttpRefusal('invalid', 400, 'The upload was not read to its end.')
+      throw new HttpRefusal('invalid', 'The upload was not read to its end.')
     },
   }
 }
