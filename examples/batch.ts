@@ -1,5 +1,5 @@
 /**
- * npm start [-- --store FILE --parcels N]: a batch of parcels on the embedded store. Some have no address and fail; the batch closes with
+ * npm run demo [-- --store FILE --parcels N]: a batch of parcels on the embedded store. Some have no address and fail; the batch closes with
  * a truthful count all the same. Kill it in the middle and start it again: the old delivery is finished, and a new one begins.
  */
 import { parseArgs } from 'node:util'

@@ -1,3 +1,4 @@
+import './node-version.ts'
 import { hostname } from 'node:os'
 import type { Control } from './control.ts'
 import { Engine, type EngineOptions } from './engine/engine.ts'

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { after, describe, test } from 'node:test'
+import { promisify } from 'node:util'
 import { newFolder, removeFolders, resultIn, sluice, start, written } from './command-process.ts'
 
 after(removeFolders)
@@ -40,6 +42,19 @@ describe('words', () => {
     assert.equal(err, 'Sluice needs Node 24 or newer; this is Node 22.4.1.\n')
     assert.equal(status, 2)
   })
+})
+
+test('the library tells an old Node so, before anything else fails', async () => {
+  const old = 'data:text/javascript,Object.defineProperty(process, "versions", { value: { node: "20.20.2" } })'
+  const library = new URL('../index.ts', import.meta.url).href
+  const running = promisify(execFile)(process.execPath, [
+    '--import',
+    old,
+    '--input-type=module',
+    '-e',
+    `import '${library}'`,
+  ])
+  await assert.rejects(running, /Error: Sluice needs Node 24 or newer; this is Node 20\.20\.2\.\n/)
 })
 
 describe('workflow', () => {
