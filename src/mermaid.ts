@@ -26,8 +26,8 @@ export function toMermaid(machine: MermaidSubject): string {
     ...Object.entries(machine.states).flatMap(([name, state]) => stateLines(name, state)),
     ...machine.initial.map((state) => `[*] --> ${state}`),
     ...machine.edges.map((edge) => `${edge.from} --> ${edge.to} : ${text(labelOf(edge))}`),
-    ...machine.final.map((state) => `${state} --> [*]`),
-    // Settled but not final: done for its parent, yet an action may reopen it. Drawn dashed, since no arrow says it.
+    ...[...machine.final, ...settled].map((state) => `${state} --> [*]`),
+    // Settled but not final: an end, yet an action may reopen it. Drawn dashed to tell the two apart.
     ...(settled.length > 0 ? ['classDef settled stroke-dasharray: 4 2', `class ${settled.join(', ')} settled`] : []),
   ]
   const head = ['---', `title: ${text(machine.name)} (version ${machine.version})`, '---', 'stateDiagram-v2']

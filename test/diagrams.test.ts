@@ -8,7 +8,11 @@ import {
   type DiagramSubject,
   parseDeviations,
   parseMermaid,
+  readLabel,
 } from '../src/diagram.ts'
+import type { Machine } from '../src/machine.ts'
+import { toMermaid } from '../src/mermaid.ts'
+import { exportWorkflow } from '../src/workflow-json/index.ts'
 import { chunkedChunk } from '../workflows/chunked/chunk-machine.ts'
 import { chunkedJob } from '../workflows/chunked/job-machine.ts'
 import { uploadBatch } from '../workflows/upload/batch-machine.ts'
@@ -248,6 +252,45 @@ describe('every machine has the edges of its diagram', () => {
       deviations.filter((row) => !known.has(row.diagram)),
       [],
     )
+  })
+})
+
+describe('every processor and criterion of 003 stands at its transition', () => {
+  const deviating = readFileSync(new URL('../diagrams/deviations.md', import.meta.url), 'utf8')
+    .split('\n')
+    .flatMap((line) => [/^- `(\w+)`: `(\w+)` /.exec(line)?.slice(1, 3).join(' ') ?? []].flat())
+  /** `transition name`, for each name that the seed's label has and this label has not. */
+  const missing = (labels: ReadonlyMap<string, readonly string[]>) =>
+    new Set(
+      seedDiagrams['003-upload-batch'].edges.flatMap(({ label }) => {
+        const { name, parts } = readLabel(label) ?? assert.fail(label)
+        return parts.filter((part) => !labels.get(name)?.includes(part)).map((part) => `${name} ${part}`)
+      }),
+    )
+
+  test('in the diagram that is drawn, with the ends of the seed', () => {
+    const drawn = parseMermaid(toMermaid(uploadBatch))
+    const labels = new Map(
+      drawn.edges.map(({ label }) => {
+        const { name, parts } = readLabel(label) ?? assert.fail(label)
+        return [name, parts] as const
+      }),
+    )
+    assert.deepEqual([...missing(labels)], deviating)
+    assert.ok(seedDiagrams['003-upload-batch'].final.every((state) => drawn.final.includes(state)))
+  })
+
+  test('in the workflow JSON that is exported', () => {
+    const [workflow] = exportWorkflow([uploadBatch as unknown as Machine]).workflows
+    const labels = new Map(
+      Object.values(workflow!.states).flatMap(({ transitions }) =>
+        (transitions ?? []).map(({ name, processors, criterion }) => {
+          const judged = [...JSON.stringify(criterion ?? null).matchAll(/"name":"(\w+)"/g)].map(([, name]) => name!)
+          return [name, [...(processors ?? []).map((processor) => processor.name), ...judged]] as const
+        }),
+      ),
+    )
+    assert.deepEqual([...missing(labels)], deviating)
   })
 })
 

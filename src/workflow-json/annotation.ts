@@ -62,6 +62,12 @@ const edgeAnnotation = z.strictObject({
   why: z.string().optional(),
 })
 
+const processorAnnotation = z.strictObject({
+  /** It is the assign of its transition, and runs in the transition's own commit. */
+  assign: z.literal(true),
+})
+
+export type ProcessorAnnotation = z.infer<typeof processorAnnotation>
 export type MachineAnnotation = z.infer<typeof machineAnnotation>
 export type StateAnnotation = z.infer<typeof stateAnnotation>
 export type EdgeAnnotation = z.infer<typeof edgeAnnotation>
@@ -69,6 +75,7 @@ export type EdgeAnnotation = z.infer<typeof edgeAnnotation>
 export const readMachineAnnotation = reader(machineAnnotation)
 export const readStateAnnotation = reader(stateAnnotation)
 export const readEdgeAnnotation = reader(edgeAnnotation)
+export const readProcessorAnnotation = reader(processorAnnotation)
 
 /** Null: whoever wrote these annotations was not Sluice. */
 function reader<T>(schema: z.ZodType<T>) {

@@ -2,7 +2,14 @@ import { SluiceError } from '../errors.ts'
 import type { Machine, State } from '../machine.ts'
 import { policyOf } from '../machine.ts'
 import { type Edge, processorsOf } from '../transition.ts'
-import { annotationFormat, defined, limited, type MachineAnnotation, reasonToDisable } from './annotation.ts'
+import {
+  annotationFormat,
+  defined,
+  limited,
+  type MachineAnnotation,
+  type ProcessorAnnotation,
+  reasonToDisable,
+} from './annotation.ts'
 import type {
   Annotations,
   ExecutionMode,
@@ -124,7 +131,10 @@ class MachineExport {
   }
 
   #transition(edge: Edge, position: number, place: JsonPlace): WorkflowTransition {
-    const processors = processorsOf(edge)
+    const processors = [
+      ...processorsOf(edge).map((name) => this.#processor(name, place)),
+      ...(edge.assign === undefined ? [] : [this.#processor(edge.assign, place, { assign: true })]),
+    ]
     const delayMs = delayOf(edge)
     const why = heldBack(edge)
     const criterion = this.#criterion([...edge.when, ...edge.ensure])
@@ -148,7 +158,7 @@ class MachineExport {
       disabled: why !== null,
       criterion,
       criterionAnnotations: criterion && this.#criterionAnnotations(edge, place),
-      processors: processors.length > 0 ? processors.map((name) => this.#processor(name, place)) : undefined,
+      processors: processors.length > 0 ? processors : undefined,
       schedule: delayMs === undefined ? undefined : { delayMs },
       annotations: limited(defined({ description: edge.purpose || undefined, sluice }), place),
     }) as WorkflowTransition
@@ -171,7 +181,8 @@ class MachineExport {
     return lines.length > 0 ? limited({ description: lines.join('\n') }, place) : undefined
   }
 
-  #processor(name: string, place: JsonPlace): WorkflowProcessor {
+  /** Platforms know no assigns: one is a small processor to them, and a note says what it is here. */
+  #processor(name: string, place: JsonPlace, sluice?: ProcessorAnnotation): WorkflowProcessor {
     const policy = policyOf(this.#machine, name)
     const purpose = Object.hasOwn(this.#machine.purposes, name) ? this.#machine.purposes[name] : undefined
     return defined({
@@ -184,7 +195,10 @@ class MachineExport {
         responseTimeoutMs: responseTimeoutOf(policy.timeoutMs),
         retryPolicy: retryPolicyOf(policy.attemptsMax),
       },
-      annotations: purpose === undefined ? undefined : limited({ description: purpose }, place),
+      annotations:
+        purpose === undefined && sluice === undefined
+          ? undefined
+          : limited(defined({ description: purpose, sluice }), place),
     }) as WorkflowProcessor
   }
 

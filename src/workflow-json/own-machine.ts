@@ -6,6 +6,7 @@ import {
   type EdgeAnnotation,
   type MachineAnnotation,
   readEdgeAnnotation,
+  readProcessorAnnotation,
   readStateAnnotation,
   reasonToDisable,
   textOf,
@@ -33,7 +34,7 @@ export function ownMachine(
     transitionsOf(state).flatMap((transition, index) => {
       const at = [...place, 'states', from, 'transitions', index]
       const annotation = readEdgeAnnotation(transition.annotations, at)
-      const draft = draftOf(from, transition, annotation, criteria)
+      const draft = draftOf(from, transition, annotation, criteria, at)
       if (draft) return [{ draft, position: annotation?.position ?? Number.POSITIVE_INFINITY }]
       const message = `Workflow ${workflow.name}, transition ${transition.name} of state ${from}: it is disabled, so it is left out of the machine.`
       const where = { workflow: workflow.name, state: from, transition: transition.name }
@@ -46,9 +47,10 @@ export function ownMachine(
     drafts.map(({ name }) => name),
     'transition',
   )
-  const processors = Object.values(workflow.states)
+  const all = Object.values(workflow.states)
     .flatMap(transitionsOf)
     .flatMap((transition) => transition.processors ?? [])
+  const processors = all.filter((processor) => !isAssign(processor, place))
   const machine = defineMachine({
     name: workflow.name,
     version: noted.version,
@@ -65,7 +67,7 @@ export function ownMachine(
     transitions: transitionsFrom(drafts, (name) => names.fresh(name)),
     labels: noted.labels ?? [],
     policies: policiesOf(noted.policies ?? {}, processors),
-    purposes: { ...noted.purposes, ...purposesOf(processors) },
+    purposes: { ...noted.purposes, ...purposesOf(all) },
     ...defined({ parent: noted.parent, watches: noted.watches, respawn: noted.respawn }),
   })
   return { machine: machine as Machine, warnings }
@@ -81,6 +83,7 @@ function draftOf(
   transition: WorkflowTransition,
   noted: EdgeAnnotation | null,
   criteria: ImportedCriteria,
+  place: JsonPlace,
 ): EdgeDraft | null {
   const on = noted && fits(noted.on, transition) ? noted.on : causeOf(transition)
   const names = criteria.namesOf(transition.criterion, `${from}.${transition.name}`)
@@ -88,7 +91,7 @@ function draftOf(
   const afterMs = afterOf(on, transition, noted)
   const mayBeDisabled = noted !== null && reasonToDisable(on, when.length > 0, afterMs !== undefined) !== null
   if (transition.disabled === true && !mayBeDisabled) return null
-  const processors = (transition.processors ?? []).map(({ name }) => name)
+  const { processors, assign = noted?.assign } = workOf(transition, place)
   return {
     name: transition.name,
     from,
@@ -98,7 +101,7 @@ function draftOf(
     ensure,
     ...(processors.length > 0 ? { processor: processors } : {}),
     ...defined({
-      assign: noted?.assign,
+      assign,
       inline: noted?.inline,
       action: noted?.action,
       afterMs,
@@ -108,6 +111,17 @@ function draftOf(
       purpose: textOf(transition.annotations?.description),
     }),
   }
+}
+
+/** What runs before the transition is taken, and what is part of its commit. */
+function workOf({ processors = [] }: WorkflowTransition, place: JsonPlace) {
+  const names = (processors ?? []).filter((processor) => !isAssign(processor, place)).map(({ name }) => name)
+  const assign = (processors ?? []).find((processor) => isAssign(processor, place))?.name
+  return { processors: names, ...(assign === undefined ? {} : { assign }) }
+}
+
+function isAssign({ annotations }: WorkflowProcessor, place: JsonPlace): boolean {
+  return readProcessorAnnotation(annotations, place)?.assign === true
 }
 
 /** The cause that a transition has by its plain fields. */
