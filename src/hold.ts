@@ -45,6 +45,8 @@ export interface Holdable {
   readonly state: string
   readonly parent: EntityId | null
   readonly labels: readonly (string | null)[]
+  /** The states that it stands in or enters before it waits again. A hold over one of them stops it here. */
+  readonly passes?: readonly string[] | undefined
 }
 
 /** Label names by machine, as the definitions that a store knows declare them. */
@@ -57,13 +59,14 @@ export function isActive(hold: Hold, now: number): boolean {
 /**
  * Whether the hold stops this entity. A hold by label alone stops only states that are holdable; one that names the
  * state, the parent or the entity itself stops what it names (a collection hold stops what is pending; later states go
- * on unless a hold names their batch or state).
+ * on unless a hold names their batch or state). A hold over a state stops what is in it, and what would enter it by a claim or pass
+ * through it in a cascade: that waits in the state before.
  */
 export function stops(hold: Hold, entity: Holdable, holdable: boolean, labelNames: LabelNames, now: number): boolean {
   const { scope } = hold
   if (!isActive(hold, now)) return false
   if (scope.machine !== undefined && scope.machine !== entity.machine) return false
-  if (scope.state !== undefined && scope.state !== entity.state) return false
+  if (scope.state !== undefined && scope.state !== entity.state && !entity.passes?.includes(scope.state)) return false
   if (scope.parent !== undefined && scope.parent !== entity.parent) return false
   if (scope.entity !== undefined && scope.entity !== entity.id) return false
   if (scope.label !== undefined) {

@@ -214,6 +214,8 @@ export interface Move {
   readonly holds: readonly number[] | null
   /** Whether the next state is holdable (see hold.ts). */
   readonly holdable: boolean
+  /** With `keep`: the same as in the run that a claim would have taken up. */
+  readonly passes?: readonly string[] | undefined
   readonly actor: Actor
 }
 
@@ -236,6 +238,8 @@ export interface ClaimRun {
   /** Taken by the claim itself. */
   readonly hops: readonly Hop[]
   readonly holdable: boolean
+  /** States that the run enters or passes before the entity waits again: a hold over one of them stops it, too. */
+  readonly passes?: readonly string[]
   readonly limit: number
   /** Concurrency over all processes: one unit while leased. */
   readonly pool: { readonly name: string; readonly ceiling: number } | null

@@ -199,7 +199,12 @@ export class Executor {
     this.#worker.returned(work.running)
     const next = this.#next(work, decision)
     const going = next ? withClaimHops(work.running.run.implementation.machine, decision) : decision
-    const attempt = this.tryMove(work, going, { keep: next !== null, context, holds: noHolds })
+    const attempt = this.tryMove(work, going, {
+      keep: next !== null,
+      context,
+      holds: noHolds,
+      passes: next?.claim.passes,
+    })
     if (typeof attempt === 'string') {
       if (next) this.#worker.unreserve(next)
       return this.fail(work, attempt)
@@ -369,7 +374,7 @@ export class Executor {
     }
   }
 
-  #move(work: Work, decision: Decision, { keep, context, holds, settling }: MoveParts): Move {
+  #move(work: Work, decision: Decision, { keep, context, holds, settling, passes }: MoveParts): Move {
     const { registry, limits, store } = this.#services
     const { entity, run } = work.running
     const spawned = settling?.settling() ?? context?.result() ?? nothingSpawned(entity)
@@ -393,6 +398,7 @@ export class Executor {
         spawned: spawned.spawned + decision.change.spawn.length,
         read: request?.read ?? null,
         holds,
+        passes,
         wrote: work.running.wrote,
         request: decision.request ? followUp(decision.request) : undefined,
         actor: request
@@ -457,6 +463,7 @@ interface MoveParts {
   readonly keep: boolean
   readonly context: ProcessorContext | null
   readonly holds: readonly number[] | null
+  readonly passes?: readonly string[] | undefined
   /** The run goes on: only what its earlier processors have spawned is written. */
   readonly settling?: ProcessorContext | null
 }

@@ -174,9 +174,10 @@ function parentEnded({ entity, parent, parentLanes }: Situation): Answer | null 
   return { kind: 'parent_ended', sentence, facts }
 }
 
-function held({ entity, machine, holds, now }: Situation): Answer | null {
+function held({ entity, machine, run, holds, now }: Situation): Answer | null {
   const holdable = machine?.states[entity.state]?.holdable ?? true
-  const over = holds.filter((hold) => stops(hold, entity, holdable, () => machine?.labels ?? [], now))
+  const waiting = { ...entity, passes: run?.claim.passes }
+  const over = holds.filter((hold) => stops(hold, waiting, holdable, () => machine?.labels ?? [], now))
   const [first, ...others] = over
   if (!first) return null
   const until = first.until === null ? 'until it is released' : `until ${timeText(first.until)}`

@@ -5,6 +5,7 @@ import type { Hold, HoldScope } from '../hold.ts'
 import type { Actor, HoldChange } from '../store.ts'
 import { checkText } from './births.ts'
 import { checkNames } from './filter.ts'
+import type { Registry } from './registry.ts'
 import type { Services } from './services.ts'
 
 /** Sets a hold, and gives back the one that was set. */
@@ -49,6 +50,7 @@ function checkHold(
     ...(state === undefined ? {} : { states: [state] }),
     ...(label === undefined ? {} : { label }),
   })
+  checkReach(registry, scope)
   if (reason.trim() === '' || reason.length > limits.reasonMax) {
     throw fault(`A hold needs a reason of 1 to ${limits.reasonMax} characters: somebody will ask why nothing moves.`, {
       reason,
@@ -84,4 +86,18 @@ export async function liftHold({ store }: Services, id: number, by: Actor): Prom
     )
   }
   await store.holds({ lift: id, by })
+}
+
+/** A hold over a state in which no worker ever begins anything would be accepted, and stop nothing. */
+function checkReach({ runs }: Registry, { machine, state }: HoldScope): void {
+  if (state === undefined) return
+  const own = runs.filter(({ claim }) => machine === undefined || claim.machine === machine)
+  const states = new Set(own.flatMap(({ claim }) => claim.passes ?? []))
+  if (states.has(state)) return
+  const named = machine === undefined ? state : `${state} of machine ${machine}`
+  throw new SluiceError(
+    'invalid',
+    `A hold over state ${named} would stop nothing: no worker begins anything in it. Hold one of ${[...states].join(', ')}.`,
+    { state, states: [...states] },
+  )
 }

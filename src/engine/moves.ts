@@ -20,6 +20,8 @@ export interface MoveOptions {
   readonly read?: readonly LaneRead[] | null
   /** Holds that the decision knew; none by default. Null: a person or the engine moves it whatever is held. */
   readonly holds?: readonly number[] | null
+  /** Of the run for which the lease is kept. */
+  readonly passes?: readonly string[] | undefined
   readonly actor?: Actor
   readonly request?: Request | null | undefined
   /** The run has written checkpoints or progress. */
@@ -88,6 +90,7 @@ export function moveOf(
     gives: change.gives,
     holds: goesOn && options.by === 'lease' ? (options.holds === undefined ? none : options.holds) : null,
     holdable: machine.states[decision.state]?.holdable ?? true,
+    passes: options.passes,
     actor: options.actor ?? nobody,
   }
 }
@@ -172,6 +175,7 @@ export function asideOf(
     gives: none,
     holds: null,
     holdable: true,
+    passes: undefined,
     actor: nobody,
   }
 }

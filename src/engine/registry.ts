@@ -155,6 +155,7 @@ function runOf(
       edge,
       hops,
       holdable: machine.states[state]?.holdable ?? true,
+      passes: passesOf(machine, state, edge, hops),
       pool:
         policy.concurrency === null ? null : { name: processorPool(machine.name, name), ceiling: policy.concurrency },
       poolPer:
@@ -168,4 +169,19 @@ function runOf(
             },
     },
   }
+}
+
+/** Where the entity waits, where the hops of its claim lead, and every state that an inline edge may leave in the same move. */
+function passesOf(machine: Machine, state: string, edge: string | null, hops: readonly Hop[]): readonly string[] {
+  const passes = new Set([state, ...hops.map(({ to }) => to)])
+  const requested = edge === null ? [] : machine.edges.filter(({ from, name }) => from === state && name === edge)
+  const open = edge === null ? [...edgesFrom(machine, hops.at(-1)?.to ?? state, 'done')] : requested
+  for (let next = open.pop(); next; next = open.pop()) {
+    const { to } = next
+    const inline = edgesFrom(machine, to, 'done').filter((edge) => edge.inline)
+    if (inline.length === 0 || passes.has(to)) continue
+    passes.add(to)
+    open.push(...inline)
+  }
+  return [...passes]
 }

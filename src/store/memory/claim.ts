@@ -137,7 +137,7 @@ function isStopped(memory: Memory, row: Row, run: ClaimRun, now: number): boolea
   const { wait } = entity
   if (wait.for === 'run' && wait.pool !== undefined && !memory.pools.hasRoom(wait.pool)) return true
   if (memory.isPurging(entity)) return true
-  return memory.holds.over(entity, run.holdable, memory.labelNames, now).length > 0
+  return memory.holds.over({ ...entity, passes: run.passes }, run.holdable, memory.labelNames, now).length > 0
 }
 
 /** What is left of a pool after what this claim is about to take. */

@@ -46,7 +46,7 @@ function full(memory: Memory, move: Move): Verdict | null {
 function held(memory: Memory, { entity }: Row, move: Move, now: number): Verdict | null {
   const known = move.holds
   if (known === null || !(move.keep || move.wait?.for === 'run')) return null
-  const next = { ...entity, state: move.state, labels: move.labels ?? entity.labels }
+  const next = { ...entity, state: move.state, labels: move.labels ?? entity.labels, passes: move.passes }
   const holds = memory.holds
     .over(next, move.holdable, memory.labelNames, now)
     .filter((hold) => !known.includes(hold.id))

@@ -87,7 +87,8 @@ function held(ledger: Ledger, row: EntityRow, move: Move): Verdict | null {
   if (ledger.holds.standing(now).length === 0) return null
   const { name: machine } = ledger.dictionary.machineOf(row.machine)
   const { parent } = ledger.lanes.byId(row.lane).lane
-  const next = { id: row.id, machine, state: move.state, parent, labels: move.labels ?? labelsOf(row) }
+  const { state, passes } = move
+  const next = { id: row.id, machine, state, parent, labels: move.labels ?? labelsOf(row), passes }
   const over = ledger.holds.over(next, move.holdable, ledger.dictionary.labelNames, now)
   const holds = over.filter((hold) => !known.includes(hold.id))
   return holds.length === 0 ? null : { kind: 'held', holds }

@@ -302,9 +302,10 @@ export class Selection {
     const { holds, now } = this.#facts
     const { dictionary } = this.#desk
     if (holds.standing(now).length > 0) {
-      const { machine, holdable } = served.run
+      const { machine, holdable, passes } = served.run
       const labels = [row.label0, row.label1, row.label2, row.label3]
-      const held = { id: row.id, machine, state: dictionary.text(row.state), parent: lane.parent, labels }
+      const state = dictionary.text(row.state)
+      const held = { id: row.id, machine, state, parent: lane.parent, labels, passes }
       const [hold] = holds.over(held, holdable, dictionary.labelNames, now)
       if (hold) return { kind: 'hold', row, served, hold: hold.id }
     }

@@ -189,10 +189,10 @@ export class Selection {
     const suspect = row.suspect > 0
     if (!letsThrough(lane.lane, gated)) return lines.ofLane(served, lane.id, lane.lane, gated, null, suspect)
     if (this.#isHeld) {
-      const { machine } = served.run
+      const { machine, passes } = served.run
       const labels = [row.label0, row.label1, row.label2, row.label3]
       const state = dictionary.text(row.state)
-      const held = { id: row.id, machine, state, parent: lane.lane.parent, labels }
+      const held = { id: row.id, machine, state, parent: lane.lane.parent, labels, passes }
       const [hold] = holds.over(held, served.run.holdable, dictionary.labelNames, this.#now)
       if (hold) return lines.ofHold(served, hold.id, served.run.holdable, suspect)
     }

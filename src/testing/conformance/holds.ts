@@ -103,14 +103,27 @@ export function holds(tell: Tell): void {
     assert.deepEqual(idsOf(claimed), [free.id])
   })
 
-  tell('at claim the state in which it waits is judged, not the one that the claim leads to', async (story) => {
-    await story.create()
+  tell('at claim the state in which it waits is judged, and all that the run says it passes', async (story) => {
+    const parcel = await story.create()
     const worker = await story.register()
     const waiting = await story.hold({ state: 'ready' })
     assert.deepEqual(await story.claim(worker), [])
     await story.store.holds({ lift: waiting })
-    await story.hold({ state: 'working' })
-    assert.equal((await story.claim(worker)).length, 1)
+    const ahead = await story.hold({ state: 'working' })
+    const passes = ['ready', 'working']
+    assert.deepEqual(await story.claim(worker, 10, { passes }), [])
+    await story.store.holds({ lift: ahead })
+    await story.hold({ state: 'working', ...maps })
+    assert.deepEqual(idsOf(await story.claim(worker, 10, { passes })), [parcel.id], 'all that a hold names must match')
+  })
+
+  tell('a kept lease is judged by all that its next run passes', async (story) => {
+    const { entity } = await story.createClaimed()
+    await story.hold({ state: 'packed' })
+    const [hold] = await story.store.holds()
+    const onward = { state: 'sealed', holds: [], keep: true, passes: ['packed', 'sealed'] }
+    assert.deepEqual(await story.verdict(aMove(entity, onward)), { kind: 'held', holds: [hold] })
+    assert.equal(await story.kind(aMove(entity, { ...onward, passes: ['sealed'] })), 'saved')
   })
 
   for (const [how, onward] of [

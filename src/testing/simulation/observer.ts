@@ -1,5 +1,5 @@
 import type { Entity, EntityId } from '../../entity.ts'
-import type { Hold } from '../../hold.ts'
+import type { Hold, Holdable } from '../../hold.ts'
 import type { Worker } from '../../lease.ts'
 import type { Machine } from '../../machine.ts'
 import type {
@@ -163,9 +163,9 @@ export class Observer {
     return before === undefined
   }
 
-  #judgeGoingOn(call: Call, known: Known, { holds, keep, wait, state, labels, holdable }: Move): void {
+  #judgeGoingOn(call: Call, known: Known, { holds, keep, wait, state, labels, holdable, passes }: Move): void {
     if (holds === null || !(keep || wait?.for === 'run')) return
-    const entity = { ...known.row, state, labels: labels ?? known.row.labels }
+    const entity = { ...known.row, state, labels: labels ?? known.row.labels, passes }
     this.#judgeHolds(call, entity, holdable, (hold) => !holds.includes(hold.id))
   }
 
@@ -183,7 +183,7 @@ export class Observer {
       known.issued.set(entity.epoch, call.owner.name)
       const waitedIn = known.claimed?.epoch === entity.epoch ? known.claimed.from : entity.state
       const run = request.runs.find((run) => isRunOf(run, entity, waitedIn))
-      if (run) this.#judgeHolds(call, { ...entity, state: run.state }, run.holdable, () => true)
+      if (run) this.#judgeHolds(call, { ...entity, state: run.state, passes: run.passes }, run.holdable, () => true)
       else this.#judge.complainOf('G14 no orphan', known, `It waited in ${waitedIn}, which was not asked for.`)
       this.#judgeWait(entity, known)
       this.#comparison.touch(entity.id)
@@ -191,7 +191,7 @@ export class Observer {
   }
 
   /** By the holds that stood from the arrival of the call to its answer: those that came or went meanwhile may have been seen or not. */
-  #judgeHolds(call: Call, entity: Entity, holdable: boolean, counts: (hold: Hold) => boolean): void {
+  #judgeHolds(call: Call, entity: Entity & Holdable, holdable: boolean, counts: (hold: Hold) => boolean): void {
     if (call.holds.length === 0) return
     const standing = new Set(this.#holds.map(({ id }) => id))
     const holds = call.holds.filter((hold) => standing.has(hold.id) && counts(hold))
