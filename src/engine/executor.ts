@@ -38,6 +38,7 @@ export class Executor {
   async execute(running: Running): Promise<void> {
     try {
       let work: Work | null = this.begin(running)
+      if (work.timedOut && !serves(running)) work = await this.#leaveTimeout(work)
       while (work && !running.dropped) {
         // Only what takes time is awaited: a hundred thousand runs a second leave no promise behind that they do not need.
         const run: Conclusion | Promise<Outcome> = this.#run(work)
@@ -284,6 +285,13 @@ export class Executor {
     return this.#commitLast(move)
   }
 
+  /** This process does not know how many attempts it may have. It leaves the timeout to a process that does. */
+  #leaveTimeout(work: Work): Promise<null> {
+    const { store, limits } = this.#services
+    this.#worker.avoid(work.running.entity)
+    return this.#wait(work, { for: 'run', at: store.time() + limits.pollMs, timedOut: true })
+  }
+
   /** Whatever it is answered, the run is over. */
   async #commitLast(move: Move, onSaved = () => {}): Promise<null> {
     const verdict = await this.#services.completer.commit(move)
@@ -466,6 +474,12 @@ interface MoveParts {
   readonly passes?: readonly string[] | undefined
   /** The run goes on: only what its earlier processors have spawned is written. */
   readonly settling?: ProcessorContext | null
+}
+
+/** Whether this process can do the entity's work, not only its machine's. */
+function serves({ run, entity }: Running): boolean {
+  const { serves } = run.implementation.tuning
+  return serves === undefined || serves.names.includes(serves.nameOf(JSON.parse(entity.data)))
 }
 
 function isLimited(policy: Policy): boolean {

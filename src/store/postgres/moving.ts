@@ -85,7 +85,7 @@ function changeMore(row: EntityRow, { request, checkpoint, progress, error, wait
   set(more, 'spawned', spawned === 0 ? null : spawned)
   if (wait !== null) {
     set(more, 'pool', wait.for === 'run' ? (wait.pool ?? null) : null)
-    delete more.timedOut
+    set(more, 'timedOut', wait.for === 'run' ? (wait.timedOut ?? null) : null)
   }
   row.more = textOfMore(more)
 }
