@@ -98,7 +98,6 @@ export class ProcessorContext implements Context {
     return this.#running.entity.request?.actor ?? null
   }
 
-  /** The engine's own processors act and read by these. */
   get services(): RunServices {
     this.#forRun ??= runServices(this.#services, this.#running)
     return this.#forRun

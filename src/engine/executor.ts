@@ -8,14 +8,14 @@ import { claimPlan, type Machine, policyOf } from '../machine.ts'
 import type { Outcome } from '../outcome.ts'
 import { type Decision, noChange, Path } from '../path.ts'
 import type { Policy } from '../policy.ts'
-import { type Move, nobody, type Verdict } from '../store.ts'
+import type { Move, Verdict } from '../store.ts'
 import type { Edge } from '../transition.ts'
-import { childrenOf } from './births.ts'
-import { nothingSpawned, ProcessorContext } from './context.ts'
+import { ProcessorContext } from './context.ts'
 import { decideSafely } from './deciding.ts'
-import { afterMove, asideOf, followUp, moveOf, withClaimHops } from './moves.ts'
+import { afterMove, asideOf, withClaimHops } from './moves.ts'
 import { occurrenceOf, runEdge, spent, timeoutOf } from './outcomes.ts'
 import type { Run } from './registry.ts'
+import { type RunMoveParts, runMove } from './run-move.ts'
 import { runServices } from './run-services.ts'
 import type { Running } from './running.ts'
 import type { Services } from './services.ts'
@@ -163,7 +163,12 @@ export class Executor {
     const { running, path } = work
     if (!path || path.hops === 0) return
     const decision = path.soFar()
-    const move = this.#move(work, decision, { keep: true, context: null, settling: work.context, holds: [] })
+    const move = runMove(this.#services, running, decision, {
+      keep: true,
+      context: null,
+      settling: work.context,
+      holds: [],
+    })
     const { runs } = path
     const verdict = await this.#services.completer.commit(move)
     if (verdict.kind !== 'saved') {
@@ -200,12 +205,8 @@ export class Executor {
     this.#worker.returned(work.running)
     const next = this.#next(work, decision)
     const going = next ? withClaimHops(work.running.run.implementation.machine, decision) : decision
-    const attempt = this.tryMove(work, going, {
-      keep: next !== null,
-      context,
-      holds: noHolds,
-      passes: next?.claim.passes,
-    })
+    const parts = { keep: next !== null, context, holds: noHolds, passes: next?.claim.passes }
+    const attempt = this.tryMove(work, going, parts)
     if (typeof attempt === 'string') {
       if (next) this.#worker.unreserve(next)
       return this.fail(work, attempt)
@@ -373,48 +374,13 @@ export class Executor {
   }
 
   /** A text says why what it did cannot be kept. */
-  tryMove(work: Work, decision: Decision, options: MoveParts): Move | string {
+  tryMove({ running }: Work, decision: Decision, parts: RunMoveParts): Move | string {
     try {
-      return this.#move(work, decision, options)
+      return runMove(this.#services, running, decision, parts)
     } catch (error) {
       if (!isSluiceError(error)) throw error
       return messageOf(error)
     }
-  }
-
-  #move(work: Work, decision: Decision, { keep, context, holds, settling, passes }: MoveParts): Move {
-    const { registry, limits, store } = this.#services
-    const { entity, run } = work.running
-    const spawned = settling?.settling() ?? context?.result() ?? nothingSpawned(entity)
-    const children =
-      decision.change.spawn.length === 0
-        ? spawned.children
-        : [
-            ...spawned.children,
-            ...childrenOf(registry, entity, decision.change.spawn, spawned.spawned, store.time(), limits),
-          ]
-    const { request } = entity
-    return moveOf(
-      run.implementation.machine,
-      entity,
-      decision,
-      {
-        by: 'lease',
-        keep,
-        children,
-        staging: spawned.staging,
-        spawned: spawned.spawned + decision.change.spawn.length,
-        read: request?.read ?? null,
-        holds,
-        passes,
-        wrote: work.running.wrote,
-        request: decision.request ? followUp(decision.request) : undefined,
-        actor: request
-          ? { actor: request.actor, role: request.role, reason: request.reason, requestId: request.requestId }
-          : nobody,
-      },
-      limits,
-    )
   }
 
   /** The lease is kept where the next state's processor has a free place here and needs no pool of its own. Null: it ends. */
@@ -465,15 +431,6 @@ export interface Work {
   context: ProcessorContext | null
   /** The store ended the lease of the run before, which outran its timeout. */
   timedOut: boolean
-}
-
-interface MoveParts {
-  readonly keep: boolean
-  readonly context: ProcessorContext | null
-  readonly holds: readonly number[] | null
-  readonly passes?: readonly string[] | undefined
-  /** The run goes on: only what its earlier processors have spawned is written. */
-  readonly settling?: ProcessorContext | null
 }
 
 /** Whether this process can do the entity's work, not only its machine's. */

@@ -14,6 +14,7 @@ import { Running } from './running.ts'
 import { RunningSet } from './running-set.ts'
 import type { Services } from './services.ts'
 import { gatherMs, Slots } from './slots.ts'
+import { StrayLeases } from './stray-leases.ts'
 import type { Trouble } from './trouble.ts'
 
 /** Claims what it can start soon, runs it, and keeps its lease alive. One per process. */
@@ -41,14 +42,13 @@ export class Worker {
   #looks = 0
   #cancelPoll = () => {}
   #cancelLook: (() => void) | null = null
-  /** The store may hold leases for us that nobody here knows of. */
-  #inDoubt = false
-  #squaredAt = 0
+  readonly #strays: StrayLeases
   #whenEmpty: (() => void)[] = []
 
   constructor(services: Services, identity: WorkerIdentity) {
     this.#services = services
     this.#trouble = services.troubles.of('claiming')
+    this.#strays = new StrayLeases(services, this.#running)
     const { roles } = identity
     this.#runs = services.registry.runs.filter(
       (run) => roles.length === 0 || run.policy.role === null || roles.includes(run.policy.role),
@@ -195,7 +195,7 @@ export class Worker {
       while (this.#again && this.#state === 'working' && this.#membership.id !== null) {
         worker = this.#membership.id
         this.#again = false
-        await this.#square(worker)
+        await this.#strays.giveBack(worker)
         if (await this.#claim(worker)) this.#again = true
         this.#trouble.over()
       }
@@ -406,33 +406,14 @@ export class Worker {
   }
 
   #doubt(): void {
-    this.#inDoubt = true
+    this.#strays.doubt()
     this.look()
-  }
-
-  /**
-   * A claim whose answer was lost, a commit that was stale because the lane was stopped, a release that failed: each leaves a lease that
-   * would last as long as this process. What nobody here knows of goes back: at once where there is doubt, and now and
-   * then for what no answer has told us. No claim is under way meanwhile: it would be given back with the rest.
-   */
-  async #square(worker: number): Promise<void> {
-    const { store, limits } = this.#services
-    const now = store.time()
-    if (!this.#inDoubt && now - this.#squaredAt < limits.leaseMs) return
-    this.#inDoubt = false
-    this.#squaredAt = now
-    try {
-      await store.release({ kind: 'all_but', worker, keep: [...this.#running].map(({ entity }) => entity.id) })
-    } catch (error) {
-      this.#inDoubt = true
-      throw error
-    }
   }
 
   async #recover(error: unknown, worker: number | null): Promise<void> {
     const { clock } = this.#services
     if (isSluiceError(error, 'lease_lost')) return this.#membership.denied(worker)
-    this.#inDoubt = true
+    this.#strays.doubt()
     const pauseMs = this.#trouble.failed(error)
     await new Promise<void>((resolve) => clock.after(pauseMs, resolve))
     this.#again = true

@@ -48,7 +48,7 @@ export const engineBugs: readonly Bug[] = [
   {
     name: 'lost-claim-kept',
     what: 'A claim whose answer was lost leaves its entities with a worker that does not know of them.',
-    file: 'src/engine/worker.ts',
+    file: 'src/engine/stray-leases.ts',
     find: "await store.release({ kind: 'all_but', worker, keep: [...this.#running].map(({ entity }) => entity.id) })",
     replace: '',
     caughtBy: inSimulation(lostAnswers),
@@ -88,7 +88,7 @@ export const engineBugs: readonly Bug[] = [
   {
     name: 'reducer-on-an-old-count',
     what: 'The processor of a join is saved although children came or went while it ran.',
-    file: 'src/engine/executor.ts',
+    file: 'src/engine/run-move.ts',
     find: 'read: request?.read ?? null',
     replace: 'read: null',
     caughtBy: inUnit(

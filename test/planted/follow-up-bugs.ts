@@ -50,7 +50,7 @@ export const followUpBugs: readonly Bug[] = [
   {
     name: 'follow-up-lost-with-its-worker',
     what: 'The end that a worker saves does not carry what it asks for.',
-    file: 'src/engine/executor.ts',
+    file: 'src/engine/run-move.ts',
     find: 'request: decision.request ? followUp(decision.request) : undefined,',
     replace: '',
     caughtBy: inAsking('runs once it is saved, in a final state, and leaves it there'),

@@ -28,7 +28,7 @@ export const ruleBugs: readonly Bug[] = [
     name: 'hold-not-judged-at-claim',
     what: 'A claim takes what is held.',
     file: 'src/store/memory/claim.ts',
-    find: 'return memory.holds.over(entity, run.holdable, memory.labelNames, now).length > 0',
+    find: 'return memory.holds.over({ ...entity, passes: run.passes }, run.holdable, memory.labelNames, now).length > 0',
     replace: 'return false',
     caughtBy: onMemory('Holds', 'a label hold stops what carries the label in a holdable state'),
   },

@@ -179,7 +179,7 @@ describe('drain', () => {
     await kit.drain()
     const detail = await kit.control.get(id)
     assert.equal(detail.state, 'failed')
-    assert.match(detail.error ?? '', /All 4 attempts are spent/)
+    assert.match(detail.error ?? '', /^work took longer than 600000 ms\.$/)
     assert.deepEqual(aborted, ['true', 'true', 'true', 'true'])
     await kit.stop()
   })
@@ -214,7 +214,7 @@ describe('drain', () => {
     await kit.control.submit('folder', {})
     await assert.rejects(
       kit.drain(),
-      /folder 1 \(open\) should move on, but cannot\.\nThe engine said:\n.*a broken rule/,
+      /folder 1 \(open\) should move on, but cannot\.\nThe engine said:\n[^]*a broken rule/,
     )
   })
 

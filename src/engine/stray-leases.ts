@@ -1,0 +1,41 @@
+import type { RunningSet } from './running-set.ts'
+import type { Services } from './services.ts'
+
+/**
+ * Leases that the store keeps for this worker and that no run here has. A claim whose answer was lost, a commit that was stale because the
+ * lane was stopped, a release that failed: each leaves a lease that would last as long as this process.
+ */
+export class StrayLeases {
+  readonly #services: Services
+  readonly #running: RunningSet
+  #inDoubt = false
+  #checkedAt = 0
+
+  constructor(services: Services, running: RunningSet) {
+    this.#services = services
+    this.#running = running
+  }
+
+  /** There may be some. */
+  doubt(): void {
+    this.#inDoubt = true
+  }
+
+  /**
+   * Gives back what no run here has: at once where there is doubt, and now and then for what no answer has told us. No claim may be under
+   * way meanwhile: it would be given back with the rest.
+   */
+  async giveBack(worker: number): Promise<void> {
+    const { store, limits } = this.#services
+    const now = store.time()
+    if (!this.#inDoubt && now - this.#checkedAt < limits.leaseMs) return
+    this.#inDoubt = false
+    this.#checkedAt = now
+    try {
+      await store.release({ kind: 'all_but', worker, keep: [...this.#running].map(({ entity }) => entity.id) })
+    } catch (error) {
+      this.#inDoubt = true
+      throw error
+    }
+  }
+}
