@@ -214,7 +214,7 @@ describe('drain', () => {
     await kit.control.submit('folder', {})
     await assert.rejects(
       kit.drain(),
-      /folder 1 \(open\) should move on, but cannot\.\nThe engine said:\n[^]*a broken rule/,
+      /folder 1 \(open\) should move on, but cannot\.\nThe engine said:\n[\s\S]*a broken rule/,
     )
   })
 
