@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { rm, truncate } from 'node:fs/promises'
+import { readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { after, before, describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { badFiles } from './fixtures/bad-files.ts'
 import { badItems } from './fixtures/bad-items.ts'
-import { countsOf, Stage } from './test/stage.ts'
+import { around, countsOf, Stage } from './test/stage.ts'
 
 const one = '{"id":1,"type":"story","title":"One"}'
 
@@ -152,6 +152,54 @@ test('a file that is too big is refused before it is read, while it is read, and
   await assert.rejects(stage.send(big), { code: 'invalid', message: /more than the 10000 bytes/ })
   await assert.rejects(stage.send(gzipSync(big)), { code: 'invalid', message: /inflates to more than the 10000 bytes/ })
   assert.deepEqual(await stage.control.totals(), [])
+})
+
+test('a stored file whose content changed without its length is noticed when it is validated, and can be mended', async () => {
+  await using stage = await Stage.open('memory')
+  const hold = await stage.control.hold({ machine: 'upload_batch' }, { reason: 'test', owner: 'test' })
+  const content = `[${one},${one}]`
+  const plain = await stage.send(content)
+  const zipped = await stage.send(gzipSync(content))
+  const broken = await stage.send(`[${one},${one},${one}]`)
+  for (const { id } of [plain, zipped, broken]) {
+    const path = stage.path(`files/${(await stage.view(id)).sha256}`)
+    const bytes = await readFile(path, 'utf8')
+    await writeFile(path, id === broken.id ? bytes.replace('[', '{') : bytes.replace('"story"', '"stony"'))
+  }
+  await stage.control.release(hold.id)
+  for (const { id } of [plain, zipped, broken]) {
+    const view = await stage.settled(id)
+    assert.equal(view.state, 'failed')
+    assert.equal(view.failure?.reason, 'stored file is missing or changed')
+    assert.equal(view.failure?.processor, 'UploadBatchValidationProcessor')
+    assert.match(`${view.failure?.error}`, /its content is not what was received\. Upload the file again/)
+  }
+  // The same content again replaces what is damaged.
+  assert.deepEqual(await stage.send(gzipSync(content)), { id: zipped.id, existing: true })
+  await stage.control.act(zipped.id, 'retry_batch', { actor: 'olga', role: 'operator', confirmed: true })
+  assert.equal((await stage.settled(zipped.id)).state, 'completed')
+})
+
+test('a stored file that was cut at the end of a line after it had been validated does not complete', async () => {
+  const lines = Array.from({ length: 40 }, (_, index) => `{"id":${index + 1},"type":"story"}`)
+  const content = `${lines.join('\n')}\n`
+  let path = ''
+  await using stage = await Stage.open('memory', {
+    groupMax: 10,
+    wrap: (bound) =>
+      around(bound, 'UploadBatchExtractionProcessor', (extract) => async (context) => {
+        await truncate(path, content.indexOf('{"id":21'))
+        return extract(context)
+      }),
+  })
+  const hold = await stage.control.hold({ machine: 'upload_batch' }, { reason: 'test', owner: 'test' })
+  const { id } = await stage.send(content)
+  path = stage.path(`files/${(await stage.view(id)).sha256}`)
+  await stage.control.release(hold.id)
+  const view = await stage.settled(id)
+  assert.equal(view.state, 'failed')
+  assert.equal(view.failure?.reason, 'stored file is missing or changed')
+  assert.match(`${view.failure?.error}`, /it has 20 elements instead of the 40 that were counted before/)
 })
 
 test('a stored file that was removed or cut is noticed by name', async () => {

@@ -54,7 +54,15 @@ export const batchData = z.object({
   /** Number of the stored file; its items name it. */
   file: count,
   /** What was found while receiving; the init processor makes it the batch's own. */
-  received: z.object({ fileSize: count, md5: z.string(), contentType: z.string(), storedBytes: count, at: time }),
+  received: z.object({
+    fileSize: count,
+    md5: z.string(),
+    contentType: z.string(),
+    storedBytes: count,
+    /** Of the file as it is stored; absent in batches from before it was kept. */
+    storedSha256: z.string().optional(),
+    at: time,
+  }),
   fileSize: count.optional(),
   contentType: z.string().optional(),
   fileMd5Hash: z.string().optional(),

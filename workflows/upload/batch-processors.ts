@@ -42,10 +42,9 @@ async function initialise({ storedBytes }: BatchTools, context: BatchContext): P
   const now = context.now()
   const bytes = await storedBytes(data.sha256)
   if (bytes !== received.storedBytes) {
-    const found = bytes === null ? 'it is not there' : `it has ${bytes} bytes instead of ${received.storedBytes}`
-    return fail(
-      'stored file is missing or changed',
-      `The stored file of ${data.fileName} was looked for, and ${found}.`,
+    return changed(
+      data,
+      bytes === null ? 'it is not there' : `it has ${bytes} bytes instead of ${received.storedBytes}`,
     )
   }
   log.info(
@@ -68,7 +67,13 @@ async function initialise({ storedBytes }: BatchTools, context: BatchContext): P
   } satisfies BatchData)
 }
 
-/** One pass over the file that parses nothing: whether it is whole, how many items it holds, and how many lack what is required. */
+/** The file that was received is not there any more as it was. Once it is restored or uploaded again, the batch can be retried. */
+function changed(data: BatchData, found: string): Outcome {
+  const message = `The stored file of ${data.fileName} was looked for, and ${found}. Upload the file again, then retry the batch.`
+  return fail('stored file is missing or changed', message)
+}
+
+/** One pass over the file that parses nothing: whether it is what was received, whether it is whole, how many items it holds, and how many lack what is required. */
 async function validate({ desk, limits }: BatchTools, context: BatchContext): Promise<Outcome> {
   const { data, log, signal } = context
   const isReadable = (data.fileSize ?? 0) > 0 && (data.contentType?.includes('json') ?? false)
@@ -81,7 +86,13 @@ async function validate({ desk, limits }: BatchTools, context: BatchContext): Pr
   if (!isReadable) return done({ ...data, totalItemsInFile: 0 })
   const { storedBytes } = data.received
   const onProgress = (bytes: number) => context.progress({ validated: bytes, of: storedBytes })
-  const { form, total, withoutId, withoutType, fault } = await desk.check(data.sha256, onProgress, signal)
+  const { form, total, withoutId, withoutType, fault, bytes, sha256 } = await desk.check(
+    data.sha256,
+    onProgress,
+    signal,
+  )
+  if (bytes !== storedBytes) return changed(data, `it has ${bytes} bytes instead of ${storedBytes}`)
+  if (sha256 !== (data.received.storedSha256 ?? sha256)) return changed(data, 'its content is not what was received')
   const validation = { form, withoutId, withoutType, fault: fault && `${fault.reason}: ${fault.message}` }
   log.info({ totalItemsInFile: total, ...validation }, 'file validated')
   return done({ ...data, totalItemsInFile: total, validation } satisfies BatchData)
@@ -111,6 +122,10 @@ async function extract({ desk, limits }: BatchTools, context: BatchContext): Pro
     extracted += group.offsets.length
     context.progress({ extracted, of: data.totalItemsInFile ?? extracted })
     if (group.next) await context.checkpoint({ at: group.next, extracted } satisfies ExtractionCursor)
+  }
+  const { validation, totalItemsInFile = extracted } = data
+  if (validation && extracted !== totalItemsInFile) {
+    return changed(data, `it has ${extracted} elements instead of the ${totalItemsInFile} that were counted before`)
   }
   log.info({ extracted }, 'items extracted')
   return done({ ...data, totalItemsInFile: extracted, processingCompletedAt: context.now() } satisfies BatchData)

@@ -104,7 +104,7 @@ export async function openUpload(options: UploadOptions): Promise<Upload> {
     async receive(control, source, about) {
       const uploadedBy = checkName('uploadedBy', about.uploadedBy)
       const stored = await receiveWith(desk, files, source, about)
-      const { sha256, fileName, fileSize, md5, contentType, storedBytes } = stored
+      const { sha256, fileName, fileSize, md5, contentType, storedBytes, storedSha256 } = stored
       const data: BatchData = {
         fileName,
         uploadedBy,
@@ -112,7 +112,7 @@ export async function openUpload(options: UploadOptions): Promise<Upload> {
         sha256,
         identity: identityOf(clock),
         file: await desk.numberOf(sha256),
-        received: { fileSize, md5, contentType, storedBytes, at: clock.now() },
+        received: { fileSize, md5, contentType, storedBytes, storedSha256, at: clock.now() },
       }
       // A file that is refused for its content type alone is another one when it is sent with the right one.
       const typed = contentType.includes('json') ? '' : `:${contentType}`

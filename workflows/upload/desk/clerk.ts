@@ -33,6 +33,8 @@ export class Clerk {
   readonly #settings: DeskSettings
   readonly #pathOf: (sha256: string) => string
   readonly #readers = new Map<number, SliceReader>()
+  /** Files of which this call has found that their readers read what stands at their path. */
+  readonly #current = new Set<number>()
   readonly #inHand = new InHand()
   readonly #earlyChecks: EarlyChecks
   readonly #repeats: Repeats
@@ -51,9 +53,15 @@ export class Clerk {
     })
   }
 
+  /** To be called before each question: a stored file may have been replaced since the last one. */
+  begin(): void {
+    this.#current.clear()
+  }
+
   /** A check in steps, so that a big file does not keep everybody else waiting. */
   check(sha256: string): FileChecking {
-    return this.#earlyChecks.take(sha256) ?? new FileChecking(this.#pathOf(sha256), this.#settings)
+    const path = this.#pathOf(sha256)
+    return this.#earlyChecks.take(sha256, path) ?? new FileChecking(path, this.#settings)
   }
 
   /** Looks at a file that is still being received: so much of it is there. */
@@ -85,7 +93,8 @@ export class Clerk {
   #walkAt(sha256: string, cursor: Cursor | null): FileWalk {
     const last = this.#walk
     this.#walk = null
-    if (last && cursor && last.sha256 === sha256 && last.cursor === JSON.stringify(cursor)) return last.walk
+    const isNext = last && cursor && last.sha256 === sha256 && last.cursor === JSON.stringify(cursor)
+    if (isNext && !last.walk.isReplaced) return last.walk
     last?.walk.close()
     return new FileWalk(this.#pathOf(sha256), cursor, this.#settings)
   }
@@ -222,7 +231,11 @@ export class Clerk {
 
   #reader(file: number): SliceReader {
     let reader = this.#readers.get(file)
-    if (reader) return reader
+    if (reader && this.#current.has(file)) return reader
+    this.#current.add(file)
+    if (reader && !reader.isReplaced) return reader
+    reader?.close()
+    this.#readers.delete(file)
     if (this.#readers.size >= readersMax) {
       const [oldest, old] = this.#readers.entries().next().value as [number, SliceReader]
       old.close()

@@ -91,6 +91,7 @@ function serve(port: NonNullable<typeof parentPort>, settings: DeskSettings): vo
   port.on('message', (question: Question) => {
     if ('cancel' in question) return cancelled.add(question.cancel)
     const { id, verb, given } = question
+    clerk.begin()
     try {
       if (verb === 'check') return check(id, (given as Verbs['check']['given']).sha256)
       if (verb === 'elements') return elements(id, given as Verbs['elements']['given'])

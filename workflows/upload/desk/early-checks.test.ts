@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { appendFile, mkdtemp, rename, rm, truncate, writeFile } from 'node:fs/promises'
+import { appendFile, mkdtemp, rename, rm, truncate, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
@@ -34,7 +34,7 @@ suite('a check that begins while the file is received', () => {
       checks.follow(file, written)
     }
     checks.end(file, 'digest')
-    return checks.take('digest')
+    return checks.take('digest', file)
   }
 
   test('finds the same as one that begins when all of it is there, wherever the parts end', async () => {
@@ -88,13 +88,38 @@ suite('a check that begins while the file is received', () => {
     await writeFile(file, `[${items(2_000).join(',')}]`)
     checks.follow(file, 4 * mib)
     checks.end(file, null)
-    assert.equal(checks.take('digest'), null)
+    assert.equal(checks.take('digest', file), null)
     checks.follow(file, 4 * mib)
     checks.end(file, 'digest')
-    checks.take('digest')?.close()
-    assert.equal(checks.take('digest'), null)
+    checks.take('digest', file)?.close()
+    assert.equal(checks.take('digest', file), null)
     checks.end('a file that nobody followed', 'other')
-    assert.equal(checks.take('other'), null)
+    assert.equal(checks.take('other', file), null)
+  })
+
+  test('is not used if the file was changed or replaced after it had been received', async () => {
+    const content = `[${items(2_000).join(',')}]`
+    const received = async () => {
+      const checks = new EarlyChecks(defaultElementLimits)
+      await writeFile(file, content)
+      // Tests are faster than the clock of the file system.
+      await utimes(file, 1, 1)
+      checks.follow(file, 4 * mib)
+      checks.end(file, 'digest')
+      return checks
+    }
+    const untouched = await received()
+    const checking = untouched.take('digest', file)
+    checking?.close()
+    assert.ok(checking)
+    const changed = await received()
+    await writeFile(file, content.replace('tt', 'uu'))
+    assert.equal(changed.take('digest', file), null)
+    const replaced = await received()
+    await writeFile(join(folder, 'other'), content)
+    await utimes(join(folder, 'other'), 1, 1)
+    await rename(join(folder, 'other'), file)
+    assert.equal(replaced.take('digest', file), null)
   })
 
   test('is one of a few: neither many receptions nor batches that never ask keep files open', async () => {
@@ -109,7 +134,7 @@ suite('a check that begins while the file is received', () => {
     )
     for (const path of paths) checks.follow(path, 5 * mib)
     for (const path of paths) checks.end(path, path)
-    const early = paths.map((path) => checks.take(path))
+    const early = paths.map((path) => checks.take(path, path))
     assert.deepEqual(
       early.map((checking) => checking !== null),
       [true, true, true, true, false, false],
@@ -119,10 +144,10 @@ suite('a check that begins while the file is received', () => {
       checks.follow(path, 5 * mib)
       checks.end(path, path)
     }
-    assert.equal(checks.take(paths[0]!), null, 'the oldest made room')
-    assert.ok(checks.take(paths[5]!))
+    assert.equal(checks.take(paths[0]!, paths[0]!), null, 'the oldest made room')
+    assert.ok(checks.take(paths[5]!, paths[5]!))
     checks.close()
-    assert.equal(checks.take(paths[4]!), null)
+    assert.equal(checks.take(paths[4]!, paths[4]!), null)
   })
 
   test('of a file that was cut short meanwhile is an error of the check, not of the desk', async () => {

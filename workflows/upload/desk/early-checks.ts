@@ -35,17 +35,21 @@ export class EarlyChecks {
       return
     }
     this.#received.get(sha256)?.close()
+    checking.received()
     this.#received.set(sha256, checking)
     if (this.#received.size <= checksMax) return
     const [oldest] = this.#received.keys()
-    this.take(oldest as string)?.close()
+    this.#received.get(oldest as string)?.close()
+    this.#received.delete(oldest as string)
   }
 
-  /** Whoever takes it goes on with it, and closes it. */
-  take(sha256: string): FileChecking | null {
+  /** Whoever takes it goes on with it, and closes it. Null: there is none, or the file was changed after it had been received. */
+  take(sha256: string, path: string): FileChecking | null {
     const checking = this.#received.get(sha256) ?? null
     this.#received.delete(sha256)
-    return checking
+    if (!checking || checking.isStillAt(path)) return checking
+    checking.close()
+    return null
   }
 
   close(): void {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -104,6 +104,19 @@ test('a thread that ended is replaced at the next question, and nothing is lost 
   assert.equal((await desk.compare([as(99, one)])).of[0], 10)
   // One that nobody has loaded is read again.
   assert.deepEqual([...(await desk.index([two])).codes], [verdicts.fine])
+})
+
+test('a file that was cut and restored under a new inode is read again, item by item and group by group', async (t) => {
+  const { desk, store, folder } = await open(t)
+  const sha256 = await store(content)
+  const [one, two] = (await itemsOf(desk, sha256)) as [PlacedItem, PlacedItem]
+  await desk.load([one])
+  const first = await desk.elements(sha256, null, 1)
+  await truncate(join(folder, sha256), 0)
+  await writeFile(join(folder, 'restored'), content)
+  await rename(join(folder, 'restored'), join(folder, sha256))
+  assert.deepEqual([...(await desk.load([two])).hnIds], [2])
+  assert.deepEqual([...(await desk.elements(sha256, first.next, 1)).hnIds], [2])
 })
 
 test('what is wrong with the catalogue is said at the start', async (t) => {

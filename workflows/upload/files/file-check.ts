@@ -1,4 +1,5 @@
-import { closeSync, readSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { closeSync, fstatSync, readSync, type Stats, statSync } from 'node:fs'
 import { ElementScanner, marks } from './element-scanner.ts'
 import { type Cursor, defaultElementLimits, type ElementLimits, type FileFault, type Form } from './file-fault.ts'
 import { beginOf, openFile } from './file-walk.ts'
@@ -19,9 +20,12 @@ export interface FileCheck {
   readonly withoutId: number
   readonly withoutType: number
   readonly fault: FileFault | null
+  /** Of the whole file as it was read. */
+  readonly bytes: number
+  readonly sha256: string
 }
 
-/** Counts the elements of a stored file and finds out whether it is whole, in one pass that parses nothing. */
+/** Counts the elements of a stored file, digests it and finds out whether it is whole, in one pass that parses nothing. */
 export function checkFile(
   path: string,
   limits: ElementLimits = defaultElementLimits,
@@ -42,14 +46,14 @@ export class FileChecking {
   readonly #scanner: ElementScanner | null
   readonly #count = { total: 0, withoutId: 0, withoutType: 0 }
   readonly #chunk = Buffer.allocUnsafe(chunkBytes)
-  #descriptor: number | null = null
+  readonly #hash = createHash('sha256')
+  #descriptor: number | null
   #offset = 0
+  #received: Stats | null = null
 
   constructor(path: string, limits: ElementLimits = defaultElementLimits) {
     this.#begun = beginOf(path)
     this.#scanner = 'form' in this.#begun ? new ElementScanner(this.#begun, { limits, capacity }) : null
-    if (!('form' in this.#begun)) return
-    this.#offset = this.#begun.offset
     this.#descriptor = openFile(path)
   }
 
@@ -66,11 +70,22 @@ export class FileChecking {
 
   /** One step at most, over what is known to be written: the end of the file is not looked for. */
   follow(bytes: number): void {
-    const scanner = this.#scanner
-    if (!scanner) return
     for (let chunks = 0; chunks < chunksPerStep && this.#offset + chunkBytes <= bytes; chunks += 1) {
-      if (scanner.fault !== null || this.#readChunk(scanner) === 0) return
+      if (this.#readChunk() === 0) return
     }
+  }
+
+  /** All of the file is written now. */
+  received(): void {
+    if (this.#descriptor !== null) this.#received = fstatSync(this.#descriptor)
+  }
+
+  /** Whether nobody has written to the file since, so that what was read still stands. Its name may have changed. */
+  isStillAt(path: string): boolean {
+    const [received, now] = [this.#received, statSync(path, { throwIfNoEntry: false })]
+    return (
+      received !== null && now?.ino === received.ino && now.dev === received.dev && now.mtimeMs === received.mtimeMs
+    )
   }
 
   /** How far it is. */
@@ -80,24 +95,24 @@ export class FileChecking {
 
   /** True: there is more. */
   step(): boolean {
-    const scanner = this.#scanner
-    if (!scanner || this.#descriptor === null) return false
-    for (let chunks = 0; chunks < chunksPerStep && scanner.fault === null; chunks += 1) {
-      if (this.#readChunk(scanner) > 0) continue
-      scanner.finish()
-      tally(scanner, this.#count)
+    if (this.#descriptor === null) return false
+    for (let chunks = 0; chunks < chunksPerStep; chunks += 1) {
+      if (this.#readChunk() > 0) continue
+      this.#scanner?.finish()
+      if (this.#scanner) tally(this.#scanner, this.#count)
       this.close()
       return false
     }
-    if (scanner.fault === null) return true
-    this.close()
-    return false
+    return true
   }
 
-  /** Returns how many bytes there were. */
-  #readChunk(scanner: ElementScanner): number {
+  /** Returns how many bytes there were. Behind a fault they are digested and not scanned: the fault may be that the file was changed. */
+  #readChunk(): number {
     const read = readSync(this.#descriptor!, this.#chunk, 0, chunkBytes, this.#offset)
-    for (let at = 0; at < read && scanner.fault === null; ) {
+    this.#hash.update(this.#chunk.subarray(0, read))
+    const scanner = this.#scanner
+    const begin = 'form' in this.#begun ? this.#begun.offset : 0
+    for (let at = Math.max(0, begin - this.#offset); at < read && scanner?.fault === null; ) {
       at = scanner.feed(this.#chunk, at, read)
       tally(scanner, this.#count)
     }
@@ -105,10 +120,12 @@ export class FileChecking {
     return read
   }
 
+  /** After the last step. */
   result(): FileCheck {
     const begun = this.#begun
-    if (!('form' in begun)) return { form: null, ...this.#count, fault: begun }
-    return { form: begun.form, ...this.#count, fault: this.#scanner?.fault ?? null }
+    const whole = { ...this.#count, bytes: this.#offset, sha256: this.#hash.copy().digest('hex') }
+    if (!('form' in begun)) return { form: null, ...whole, fault: begun }
+    return { form: begun.form, ...whole, fault: this.#scanner?.fault ?? null }
   }
 
   close(): void {

@@ -13,14 +13,22 @@ export async function* fileSource(path: string): AsyncGenerator<Uint8Array, void
     throw new SluiceError('invalid', `The file ${path} cannot be opened (${error.code}).`, { path }, error)
   })
   try {
-    if ((await handle.stat()).isDirectory()) {
+    const before = await handle.stat()
+    if (before.isDirectory()) {
       throw new SluiceError('invalid', `${path} is a folder; a file was expected.`, { path })
     }
     const block = Buffer.allocUnsafe(blockBytes)
+    let read = 0
     for (;;) {
       const { bytesRead } = await handle.read(block, 0, blockBytes)
-      if (bytesRead === 0) return
+      if (bytesRead === 0) break
+      read += bytesRead
       yield block.subarray(0, bytesRead)
+    }
+    // Cut at the end of a line, a file of lines looks whole. What is no file, as a pipe, has no size.
+    if (before.isFile() && read !== before.size) {
+      const message = `The file ${path} was changed while it was read: it had ${before.size} bytes, and ${read} were read. Upload it again when nobody writes to it.`
+      throw new SluiceError('invalid', message, { path, size: before.size, read })
     }
   } finally {
     await handle.close()

@@ -2,7 +2,16 @@ import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, beforeEach, describe, test } from 'node:test'
@@ -45,6 +54,7 @@ describe('receiving', () => {
       md5: digest('md5', bytes),
       fileSize: bytes.length,
       storedBytes: bytes.length,
+      storedSha256: digest('sha256', bytes),
       contentType: 'application/json',
       fileName: 'items.json',
       gzip: false,
@@ -98,7 +108,7 @@ describe('receiving', () => {
     assert.deepEqual([stored.fileSize, stored.storedBytes, stored.contentType], [0, 0, 'application/json'])
   })
 
-  test('the same content again uses the file that is there; a damaged one is replaced', async () => {
+  test('the same content again gives the same file; a damaged one is replaced, whatever its length', async () => {
     const store = new FileStore({ folder })
     const bytes = Buffer.from('[{"id":1,"type":"job"}]')
     const first = await store.receive(chunksOf(bytes), { fileName: 'a.json' })
@@ -113,9 +123,11 @@ describe('receiving', () => {
       ],
     )
     assert.deepEqual(readdirSync(folder), [first.sha256])
-    writeFileSync(store.pathOf(first.sha256), '[{"id"')
-    await store.receive(chunksOf(bytes), { fileName: 'a.json' })
-    assert.ok(readFileSync(store.pathOf(first.sha256)).equals(bytes))
+    for (const damaged of ['[{"id"', bytes.toString().replace('1', '2')]) {
+      writeFileSync(store.pathOf(first.sha256), damaged)
+      await store.receive(chunksOf(bytes), { fileName: 'a.json' })
+      assert.ok(readFileSync(store.pathOf(first.sha256)).equals(bytes))
+    }
   })
 })
 
@@ -130,6 +142,29 @@ test('a file on this machine is received through memory that is used again', asy
   await assert.rejects(read(join(base, 'nowhere')), (error) => isSluiceError(error, 'not_found'))
   await assert.rejects(read(base), invalid(/is a folder/))
   assert.deepEqual(readdirSync(folder), [stored.sha256])
+})
+
+test('a file that changes its length while it is read is refused, also when it is cut at the end of a line', async () => {
+  const path = join(base, 'changing.ndjson')
+  const line = `{"id":1,"type":"job","title":"${'t'.repeat(998)}"}\n`
+  for (const change of [
+    () => truncateSync(path, line.length * 400),
+    () => truncateSync(path, line.length * 100),
+    () => appendFileSync(path, line),
+  ]) {
+    writeFileSync(path, line.repeat(1_000))
+    async function* changing() {
+      let block = 0
+      for await (const bytes of fileSource(path)) {
+        yield bytes
+        block += 1
+        if (block === 1) change()
+      }
+    }
+    const received = new FileStore({ folder }).receive(changing(), { fileName: path })
+    await assert.rejects(received, invalid(/was changed while it was read/))
+  }
+  assert.deepEqual(readdirSync(folder), [])
 })
 
 describe('refusals leave nothing behind', () => {

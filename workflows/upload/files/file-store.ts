@@ -46,8 +46,9 @@ export interface StoredFile {
   readonly md5: string
   /** Received bytes. */
   readonly fileSize: number
-  /** Bytes as they are stored: inflated. */
+  /** Bytes as they are stored, inflated, and their digest. */
   readonly storedBytes: number
+  readonly storedSha256: string
   readonly contentType: string
   readonly fileName: string
   readonly gzip: boolean
@@ -124,14 +125,14 @@ export class FileStore {
     }
   }
 
-  /** The same content may be there already, and may be in use: then that file stays. */
+  /**
+   * The same content may be there already. It is replaced all the same, as it may be damaged without another length. A reader that has it
+   * open notices. Windows does not replace an open file: there one of the same length stays.
+   */
   async #keep(temp: TempFile, stored: StoredFile): Promise<void> {
     const path = this.pathOf(stored.sha256)
-    const existing = statSync(path, { throwIfNoEntry: false })
-    if (existing?.size === stored.storedBytes) {
+    if (process.platform === 'win32' && statSync(path, { throwIfNoEntry: false })?.size === stored.storedBytes) {
       await temp.discard()
-      // Whoever wrote it may have died before its name was durable.
-      await syncFolder(this.#folder)
     } else {
       await temp.commit(path)
     }
@@ -160,6 +161,8 @@ class Reception {
   readonly #receiving: Receiving
   readonly #md5 = createHash('md5')
   readonly #sha256 = createHash('sha256')
+  /** Of what gzip was inflated to. */
+  readonly #inflatedSha256 = createHash('sha256')
   #received = 0
   #gzip = false
   #head: Buffer = Buffer.alloc(0)
@@ -187,8 +190,10 @@ class Reception {
     const { fileName: given, contentType: header } = this.#receiving
     const fileName = sanitiseFileName(given)
     const head = { bytes: this.#head, offset: 0, whole: this.#temp.bytes === this.#head.length }
+    const sha256 = this.#sha256.digest('hex')
     return {
-      sha256: this.#sha256.digest('hex'),
+      sha256,
+      storedSha256: this.#gzip ? this.#inflatedSha256.digest('hex') : sha256,
       md5: this.#md5.digest('hex'),
       fileSize: this.#received,
       storedBytes: this.#temp.bytes,
@@ -244,6 +249,7 @@ class Reception {
     if (this.#head.length < headBytes) {
       this.#head = Buffer.concat([this.#head, bytes.subarray(0, headBytes - this.#head.length)])
     }
+    if (this.#gzip) this.#inflatedSha256.update(bytes)
     await this.#temp.write(bytes)
     this.#receiving.onWritten?.(this.#temp.path, this.#temp.bytes)
   }

@@ -1,5 +1,15 @@
 import assert from 'node:assert/strict'
-import { closeSync, ftruncateSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import {
+  closeSync,
+  ftruncateSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
@@ -230,7 +240,10 @@ describe('the check', () => {
     const path = fileOf(`${good(1)}\nnull\n{"hnId":2,"type":"job"}\n{"id":3}\n{"type":"job"}\nbroken\n`)
     const progress: number[] = []
     const check = checkFile(path, undefined, (bytes) => progress.push(bytes))
-    assert.deepEqual(check, { form: 'lines', total: 6, withoutId: 3, withoutType: 3, fault: null })
+    const { bytes, sha256, ...rest } = check
+    assert.deepEqual(rest, { form: 'lines', total: 6, withoutId: 3, withoutType: 3, fault: null })
+    const content = readFileSync(path)
+    assert.deepEqual([bytes, sha256], [content.length, createHash('sha256').update(content).digest('hex')])
     assert.deepEqual(progress.length, 1)
   })
   test('limits may be set', () => {

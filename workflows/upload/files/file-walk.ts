@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { SluiceError } from 'sluice/errors'
 import { type HNItem, type ParseOptions, parseItemAt } from '../hn-item.ts'
 import { ElementScanner, marks } from './element-scanner.ts'
@@ -40,6 +40,7 @@ export interface FoundItem {
 
 /** A window over a file that slides forward. It holds what the element under way still needs, and no more. */
 class Window {
+  readonly #path: string
   readonly #descriptor: number
   /** The file offset of the window's first byte. */
   start: number
@@ -48,6 +49,7 @@ class Window {
   buffer = Buffer.allocUnsafe(windowBytes)
 
   constructor(path: string, start: number) {
+    this.#path = path
     this.#descriptor = openFile(path)
     this.start = start
   }
@@ -64,6 +66,10 @@ class Window {
     const read = readSync(this.#descriptor, this.buffer, kept, this.buffer.length - kept, end)
     this.filled = kept + read
     return read
+  }
+
+  get isReplaced(): boolean {
+    return isReplaced(this.#path, this.#descriptor)
   }
 
   close(): void {
@@ -120,6 +126,11 @@ export class FileWalk {
       }
     }
     return group.done(this.#ended ? null : scanner.cursor, scanner.fault)
+  }
+
+  /** Another file stands in its place: go on with that one. */
+  get isReplaced(): boolean {
+    return this.#window.isReplaced
   }
 
   close(): void {
@@ -255,4 +266,15 @@ export function openFile(path: string): number {
           ] as const)
     throw new SluiceError(kind, message, { reason, path }, error)
   }
+}
+
+/**
+ * Whether the path leads to another file than the one that was opened: a damaged file that was restored by renaming would otherwise be read
+ * until the process ends. A file that is gone from its path can still be read.
+ */
+export function isReplaced(path: string, descriptor: number): boolean {
+  const now = statSync(path, { throwIfNoEntry: false })
+  if (!now) return false
+  const opened = fstatSync(descriptor)
+  return now.ino !== opened.ino || now.dev !== opened.dev
 }

@@ -1,6 +1,6 @@
 import { closeSync, readSync } from 'node:fs'
 import { SluiceError } from 'sluice/errors'
-import { openFile } from './file-walk.ts'
+import { isReplaced, openFile } from './file-walk.ts'
 
 const windowBytes = 262_144
 
@@ -27,6 +27,11 @@ export class SliceReader {
     }
     const from = offset - this.#start
     return this.#window.subarray(from, from + length)
+  }
+
+  /** Another file stands in its place: open that one. */
+  get isReplaced(): boolean {
+    return isReplaced(this.#path, this.#descriptor)
   }
 
   close(): void {
