@@ -29,7 +29,12 @@ export interface Control {
   progress(id: EntityId): Promise<Progress>
   /** Every change from now on (or from a position), until the signal is aborted. */
   watch(options?: WatchOptions): AsyncIterable<Change>
-  /** Resolves when the entity is settled; null if that took longer. */
+  /** How it ended, or how far it is, and what it reports. */
+  report(id: EntityId): Promise<Report>
+  /**
+   * Resolves when the entity is settled; null if that took longer. After `act` it waits for the new end: an entity of which a person has
+   * asked something is not at its end, although it may still be in the settled state from which it was asked.
+   */
   settled(id: EntityId, timeoutMs?: number): Promise<Detail | null>
   act(id: EntityId, action: string, options?: ActOptions): Promise<ActResult>
   /** An act on many is an entity of machine `walk`: this counts, and starts it with `confirm`. */
@@ -122,6 +127,26 @@ export interface Progress {
   /** The process that answers cannot write to its store now: since when, and why. */
   readonly trouble: { readonly since: number; readonly sentence: string } | null
   readonly lanes: readonly Lane[]
+}
+
+/** What is left to say of an entity when all is done. */
+export interface Report {
+  readonly id: EntityId
+  readonly machine: string
+  readonly version: number
+  readonly state: string
+  readonly title: string
+  /** As its machine declares it of the state. */
+  readonly outcome: StateOutcome
+  readonly settled: boolean
+  readonly purged: boolean
+  readonly createdAt: number
+  readonly createdBy: string | null
+  readonly changedAt: number
+  readonly sentence: string
+  readonly progress: Progress
+  /** What it wrote into its data under `report`, `resultSummary` or `result`. */
+  readonly result: unknown
 }
 
 export interface WatchOptions {

@@ -98,6 +98,14 @@ export interface Entity {
   readonly changedAt: number
 }
 
+/**
+ * It has settled, and nothing is on its way that a person asked of it: an action with a processor only asks, and the entity is still as
+ * it was before. What the engine asks for by itself, such as telling of an end, changes the end no more.
+ */
+export function isAtEnd({ settled, request }: Pick<Entity, 'settled' | 'request'>): boolean {
+  return settled && (request === null || request.actor === null)
+}
+
 export interface Checkpoint {
   readonly cursor: string | null
   readonly spawned: number

@@ -37,6 +37,8 @@ const box = defineMachine({
     close: { from: 'closing', to: 'full', on: 'children' },
     burn: { from: ['full', 'broken'], to: 'burnt', on: 'action', warning: 'It cannot be had back.' },
     refill: { from: 'broken', to: 'filling', on: 'action' },
+    mend: { from: 'broken', to: 'filling', on: 'action', processor: 'mend' },
+    fail_to_mend: { from: 'broken', to: 'broken', on: 'fail' },
   },
 })
 const ball = defineMachine({
@@ -57,9 +59,16 @@ const ball = defineMachine({
     lose: { from: 'loose', to: 'lost', on: 'fail' },
   },
 })
+/** A test may keep the mending waiting. */
+let mending: Promise<void> = Promise.resolve()
+
 const implementations = [
   implement(box, {
     processors: {
+      mend: async ({ data }) => {
+        await mending
+        return data.collection === undefined ? done({ ...data, balls: 1 }) : fail('no glue')
+      },
       async fill({ data, spawn }) {
         if (data.balls === 13) return fail('unlucky')
         await spawn(Array.from({ length: data.balls }, (_, number) => ({ machine: 'ball', data: { number } })))
@@ -130,6 +139,7 @@ describe('what a client answers is what the engine answers', () => {
     await same((control) => control.lanes(id))
     await same((control) => control.totals())
     await same((control) => control.explain(id))
+    await same(async (control) => ({ ...(await control.report(id)), progress: null }))
     await same((control) => control.check([null, id]))
     await same((control) => control.repair([id]))
     const [one, other] = [await client.progress(id), await local.progress(id)]
@@ -239,6 +249,37 @@ describe('errors keep their code and their words', () => {
     const odd = openClient({ url: server.url, fetch: async () => new Response('<html>') })
     await assert.rejects(odd.totals(), /is not JSON; is .* a Sluice server\?/)
   })
+})
+
+describe('settled() after act() waits for the new end', () => {
+  for (const [where, controlOf] of [
+    ['in the process', () => local],
+    ['over HTTP', () => client],
+  ] as const) {
+    test(where, async () => {
+      const control: Control = controlOf()
+      const { id } = await control.submit('box', { balls: 13 })
+      assert.equal((await control.settled(id, 20_000))?.state, 'broken')
+      const { promise, resolve } = Promise.withResolvers<void>()
+      mending = promise
+      assert.equal((await control.act(id, 'mend')).kind, 'requested')
+      assert.equal(await control.settled(id, 0), null, 'the old end is no answer')
+      const end = control.settled(id, 20_000)
+      resolve()
+      const detail = await end
+      assert.deepEqual([detail?.state, detail?.generation, detail?.request], ['full', 1, null])
+      assert.equal((await control.report(id)).outcome, 'success')
+    })
+
+    test(`${where}: also if what was asked fails, and nothing has changed`, async () => {
+      const control: Control = controlOf()
+      const { id } = await control.submit('box', { balls: 13, collection: 'no glue' })
+      await control.settled(id, 20_000)
+      await control.act(id, 'mend')
+      const detail = await control.settled(id, 20_000)
+      assert.deepEqual([detail?.state, detail?.generation, detail?.reason], ['broken', 0, 'no glue'])
+    })
+  }
 })
 
 describe('when connections break', () => {

@@ -1,9 +1,8 @@
 import { type Clock, systemClock } from '../clock.ts'
-import type { Control, Progress } from '../control.ts'
-import type { EntityId } from '../entity.ts'
+import type { Control } from '../control.ts'
 import { type ClientLimits, defaultClientLimits } from './client-limits.ts'
 import { JobClient } from './job-client.ts'
-import { checkId, RemoteControl } from './remote-control.ts'
+import { RemoteControl } from './remote-control.ts'
 import { TokenClient } from './token-client.ts'
 import { type Fetch, Transport } from './transport.ts'
 import { UploadClient } from './upload-client.ts'
@@ -27,29 +26,12 @@ export interface Session {
   readonly expiresAt: number | null
 }
 
-export interface Report {
-  readonly id: EntityId
-  readonly machine: string
-  readonly version: number
-  readonly state: string
-  readonly title: string
-  readonly settled: boolean
-  readonly purged: boolean
-  readonly createdAt: number
-  readonly createdBy: string | null
-  readonly changedAt: number
-  readonly sentence: string
-  readonly progress: Progress
-  readonly result: unknown
-}
-
 /** The control over a server, and what its families offer besides. */
 export interface Client extends Control {
   readonly url: string
   readonly uploads: UploadClient
   readonly jobs: JobClient
   readonly tokens: TokenClient
-  report(id: EntityId): Promise<Report>
   session(): Promise<Session>
 }
 
@@ -67,10 +49,6 @@ class HttpClient extends RemoteControl implements Client {
 
   get url(): string {
     return this.transport.url
-  }
-
-  async report(id: EntityId): Promise<Report> {
-    return this.transport.get<Report>(`/api/entities/${checkId(id, 'id')}/report`)
   }
 
   async session(): Promise<Session> {

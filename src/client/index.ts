@@ -1,4 +1,5 @@
-export { type Client, type ClientOptions, openClient, type Report, type Session } from './client.ts'
+export type { Report } from '../control.ts'
+export { type Client, type ClientOptions, openClient, type Session } from './client.ts'
 export type { ClientLimits } from './client-limits.ts'
 export type { JobRequest, OfferedJob, SentAttachment } from './job-client.ts'
 export type { TokenRequest, TokenView } from './token-client.ts'

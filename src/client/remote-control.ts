@@ -1,3 +1,4 @@
+import { sleep } from '../clock.ts'
 import type {
   ActOptions,
   ActResult,
@@ -10,12 +11,13 @@ import type {
   ListPage,
   ManyResult,
   Progress,
+  Report,
   SubmitItem,
   SubmitOptions,
   Submitted,
   WatchOptions,
 } from '../control.ts'
-import type { EntityId } from '../entity.ts'
+import { type EntityId, isAtEnd } from '../entity.ts'
 import { SluiceError } from '../errors.ts'
 import type { Event } from '../event.ts'
 import type { Hold, HoldScope } from '../hold.ts'
@@ -32,6 +34,8 @@ const parentsMax = 500
 /** Submitted in one request; a body of the API has a limit too. */
 const itemsMax = 1_000
 const itemsBytesMax = 512 * 1024
+/** How often a settled entity is looked at of which something was asked. */
+const askedMs = 250
 
 /**
  * The control over a server. Who asks, and in which role, the server knows by the token: actor, role, owner and request id that are handed
@@ -100,6 +104,10 @@ export class RemoteControl implements Control {
     return this.transport.get<Progress>(`${entityPath(id)}/progress`)
   }
 
+  async report(id: EntityId): Promise<Report> {
+    return this.transport.get<Report>(`${entityPath(id)}/report`)
+  }
+
   watch(options: WatchOptions = {}): AsyncIterable<Change> {
     return watching(this.transport, options)
   }
@@ -107,19 +115,31 @@ export class RemoteControl implements Control {
   async settled(id: EntityId, timeoutMs?: number): Promise<Detail | null> {
     // Most are asked about when they are settled already.
     const first = await this.get(id)
-    if (first.settled || timeoutMs === 0) return first.settled ? first : null
+    if (isAtEnd(first)) return first
+    if (timeoutMs === 0) return null
     const limit = new AbortController()
-    const cancel = timeoutMs === undefined ? () => {} : this.transport.clock.after(timeoutMs, () => limit.abort())
+    const { clock } = this.transport
+    const cancel = timeoutMs === undefined ? () => {} : clock.after(timeoutMs, () => limit.abort())
     try {
-      // It is looked at whenever it has moved, and once when we have begun to listen: it may have settled before.
-      for await (const _heard of hearing(this.transport, { ids: [id], after: null, signal: limit.signal })) {
-        const detail = await this.get(id)
-        if (detail.settled) return detail
+      let detail = first
+      while (!limit.signal.aborted) {
+        // A request that is given up leaves no event to hear.
+        if (detail.settled) await sleep(clock, askedMs, limit.signal)
+        else await this.#untilSettled(id, limit.signal)
+        detail = await this.get(id)
+        if (isAtEnd(detail)) return detail
       }
       return null
     } finally {
       cancel()
       limit.abort()
+    }
+  }
+
+  /** It is looked at whenever it has moved, and once when we have begun to listen: it may have settled before. */
+  async #untilSettled(id: EntityId, signal: AbortSignal): Promise<void> {
+    for await (const _heard of hearing(this.transport, { ids: [id], after: null, signal })) {
+      if ((await this.get(id)).settled) return
     }
   }
 

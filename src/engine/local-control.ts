@@ -11,12 +11,13 @@ import type {
   ListPage,
   ManyResult,
   Progress,
+  Report,
   SubmitItem,
   SubmitOptions,
   Submitted,
   WatchOptions,
 } from '../control.ts'
-import type { Entity, EntityId } from '../entity.ts'
+import { type Entity, type EntityId, isAtEnd } from '../entity.ts'
 import { SluiceError } from '../errors.ts'
 import { birthEvent, type Event, eventsOf } from '../event.ts'
 import type { Hold, HoldScope } from '../hold.ts'
@@ -35,6 +36,7 @@ import { asideOf } from './moves.ts'
 import { Newborns } from './newborns.ts'
 import { progressOf } from './progress.ts'
 import { Rates } from './rate.ts'
+import { reportOf } from './report.ts'
 import type { Services } from './services.ts'
 import { Settling } from './settling.ts'
 import { situationOf } from './situation.ts'
@@ -139,6 +141,11 @@ export class LocalControl implements Control {
     return progressOf(this.#services, entity, lanes, this.#rates)
   }
 
+  async report(id: EntityId): Promise<Report> {
+    const [detail, progress, explanation] = await Promise.all([this.get(id), this.progress(id), this.explain(id)])
+    return reportOf(this.#services.registry, detail, progress, explanation)
+  }
+
   watch(options: WatchOptions = {}): AsyncIterable<Change> {
     return watching(this.#services, this.#bell, options)
   }
@@ -155,11 +162,11 @@ export class LocalControl implements Control {
         settling.cancel()
         throw error
       })
-      if ('purgedAt' in found || found.settled) {
+      if ('purgedAt' in found || isAtEnd(found)) {
         settling.cancel()
         return this.#detailOf(found)
       }
-      // Settled, and perhaps reopened since: only a look can tell.
+      // Settled, and perhaps reopened since, or about to be: only a look can tell.
       if (!(await settling.settled)) return null
     }
   }

@@ -1,4 +1,4 @@
-import { type Report, reportOf } from '../../http/routes/report.ts'
+import type { Report } from '../../control.ts'
 import type { Machine } from '../../machine.ts'
 import { durationOf } from '../figures.ts'
 import type { Host } from '../host.ts'
@@ -17,7 +17,7 @@ export function report(id: number, options: AnswerOptions, host: Host): Promise<
     options,
     host,
     async ({ control }) => {
-      const found = await reportOf(control, await control.get(id))
+      const found = await control.report(id)
       exit = exitOfEntity(await control.machines(), found, found.progress)
       return found
     },

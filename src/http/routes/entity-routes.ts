@@ -12,7 +12,7 @@ import { idParams, pageQuery } from '../asked-schemas.ts'
 import type { Context } from '../context.ts'
 import { noParams, noQuery, type Route, route } from '../route.ts'
 import { filterFields, filterOf, isPaired, pairFault, parentField } from './entity-filter.ts'
-import { reportAnswer, reportOf } from './report.ts'
+import { reportAnswer } from './report.ts'
 
 /** Looking at entities. */
 export function entityRoutes(context: Context): readonly Route[] {
@@ -98,7 +98,10 @@ export function entityRoutes(context: Context): readonly Route[] {
     route({
       ...{ ...look, path: '/api/entities/:id/report', params: idParams, query: noQuery, answer: reportAnswer },
       summary: 'How it ended, or how far it is, and what it reports.',
-      handle: async ({ caller, params }) => reportOf(control, await collections.get(caller, params.id)),
+      handle: async ({ caller, params }) => {
+        await collections.refuseForeign(caller, params.id)
+        return control.report(params.id)
+      },
     }),
   ]
 }
