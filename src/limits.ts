@@ -76,6 +76,9 @@ export const defaultLimits: Limits = {
 /** How many fields of its data an entity shows as labels: each is a column, and an index, in SQL stores. */
 export const labelsMax = 4
 
+/** Priorities go from minus this to this; lower numbers come first. */
+export const priorityMax = 1_000
+
 /** The defaults with what a user gave; anything that makes no sense is refused, all of it at once. */
 export function limitsOf(given: Partial<Limits> = {}): Limits {
   const limits = {

@@ -193,6 +193,126 @@ describe('by the conventions of HTTP', () => {
     )
   })
 
+  describe('the document', () => {
+    // Whatever was parsed: it is looked at by its paths.
+    let paths: ReturnType<typeof JSON.parse>
+    let schemas: ReturnType<typeof JSON.parse>
+    let text: string
+    before(async () => {
+      const said = await house.ask('GET', '/openapi.json')
+      text = said.text
+      paths = said.body.paths
+      schemas = said.body.components.schemas
+    })
+    const parameter = (path: string, name: string) =>
+      paths[path].get.parameters.find((one: { name: string }) => one.name === name)
+    const bodyOf = (path: string, method = 'post', type = 'application/json') =>
+      paths[path][method].requestBody.content[type].schema.properties
+
+    test('says parameters as they are sent', async () => {
+      assert.deepEqual(parameter('/api/entities', 'parent'), {
+        ...{ name: 'parent', in: 'query', required: false, description: 'Children of this entity; `none`: roots.' },
+        schema: {
+          anyOf: [
+            { type: 'integer', minimum: 0 },
+            { type: 'string', const: 'none' },
+          ],
+        },
+      })
+      assert.equal((await house.ask('GET', '/api/entities?parent=none')).status, 200)
+      const parents = parameter('/api/check', 'parent').schema
+      assert.deepEqual([parents.type, parents.maxItems, parents.items.anyOf.length], ['array', 500, 2])
+      assert.deepEqual(parameter('/api/entities', 'settled').schema, { type: 'boolean' })
+      const { type, minimum, maximum } = parameter('/api/entities', 'limit').schema
+      assert.deepEqual([type, minimum, maximum], ['integer', 1, 1_000])
+    })
+
+    test('promises only as many ids as an address can hold', async () => {
+      for (const path of ['/api/check?parent', '/api/entities?spawnedBy']) {
+        const [route, name] = path.split('?') as [string, string]
+        const { maxItems } = parameter(route, name).schema
+        const query = (count: number) => Array.from({ length: count }, () => `${name}=9007199254740991`).join('&')
+        const fits = await house.ask('GET', `${route}?${query(maxItems)}`)
+        assert.ok([200, 404].includes(fits.status), fits.text)
+        assert.equal((await house.ask('GET', `${route}?${query(maxItems + 1)}`)).status, 400)
+      }
+    })
+
+    test('tells the limits that are kept', async () => {
+      const priority = { type: 'integer', minimum: -1_000, maximum: 1_000 }
+      assert.deepEqual(bodyOf('/api/entities').priority, priority)
+      assert.deepEqual(bodyOf('/api/jobs').priority, priority)
+      assert.deepEqual(bodyOf('/api/entities/{id}/priority', 'put').priority, priority)
+      for (const value of [-1_001, 1_001]) {
+        const said = await house.ask('PUT', `/api/entities/${id}/priority`, { body: { priority: value } })
+        assert.deepEqual([said.status, said.body.faults[0].path], [400, 'priority'])
+      }
+      assert.equal((await house.ask('PUT', `/api/entities/${id}/priority`, { body: { priority: -1_000 } })).status, 200)
+      assert.equal(schemas.HoldScope.minProperties, 1)
+      assert.equal(bodyOf('/api/tokens').name.pattern, '^[A-Za-z0-9][A-Za-z0-9._@-]{0,79}$')
+      assert.equal(bodyOf('/api/tokens').collections.anyOf[0].minItems, 1)
+    })
+
+    test('says what a form holds', () => {
+      const form = 'multipart/form-data'
+      assert.deepEqual(Object.keys(bodyOf('/api/uploads', 'post', form)).slice(0, 3), [
+        'collection',
+        'force',
+        'fileName',
+      ])
+      assert.equal(bodyOf('/api/uploads', 'post', form).file.format, 'binary')
+      assert.equal(bodyOf('/api/jobs', 'post', form).files.items.format, 'binary')
+      assert.equal(bodyOf('/api/jobs', 'post', form).job.type, 'string')
+    })
+
+    test('names what is worth a name', () => {
+      for (const name of [
+        'Entity',
+        'ListedEntity',
+        'Event',
+        'Lane',
+        'Hold',
+        'HoldScope',
+        'Worker',
+        'Problem',
+        'Machine',
+      ]) {
+        assert.equal(schemas[name].type, 'object', name)
+        assert.ok(text.includes(`"$ref":"#/components/schemas/${name}"`), `${name} is used`)
+      }
+      const operations = Object.values<object>(paths).flatMap((one) =>
+        Object.values<{ operationId: string }>(one as never),
+      )
+      for (const { operationId } of operations) {
+        assert.match(operationId, /^[a-z][A-Za-z]{3,40}$/)
+        assert.doesNotMatch(operationId, /Api/)
+      }
+    })
+
+    test('tells of each operation what may come instead of its answer', async () => {
+      const submit = paths['/api/entities'].post.responses
+      assert.deepEqual(Object.keys(submit), [
+        '200',
+        '201',
+        '400',
+        '401',
+        '403',
+        '409',
+        '413',
+        '415',
+        '422',
+        '429',
+        'default',
+      ])
+      assert.ok(
+        submit[429].headers['Retry-After'] && submit[201].headers.Location && submit[201].headers['X-Request-Id'],
+      )
+      assert.ok(submit[201].headers['Idempotent-Replayed'])
+      assert.ok(paths['/api/entities/{id}'].get.responses[404])
+      assert.deepEqual(Object.keys(paths['/health'].get.responses), ['200', 'default'])
+    })
+  })
+
   test('every kind of problem has one status and one code, and the document names them', async () => {
     for (const code of errorCodes) {
       const { status, code: own } = problems[code.replace('_', '-') as keyof typeof problems]

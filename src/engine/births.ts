@@ -2,7 +2,7 @@ import { isTime, timeMax } from '../clock.ts'
 import type { Entity } from '../entity.ts'
 import { messageOf, SluiceError } from '../errors.ts'
 import type { Child } from '../implementation.ts'
-import type { Limits } from '../limits.ts'
+import { type Limits, priorityMax } from '../limits.ts'
 import { edgesFrom, isSettled, labelsOf, type Machine } from '../machine.ts'
 import { waitIn } from '../path.ts'
 import { mayHoldTextFault, storableText, textFault, textFaultsIn } from '../storable-text.ts'
@@ -211,8 +211,6 @@ export function checkLabels(machine: Machine, data: unknown, limits: Limits): re
   })
   return labels
 }
-
-export const priorityMax = 1_000
 
 export function checkPriority(priority: number): number {
   if (Number.isInteger(priority) && Math.abs(priority) <= priorityMax) return priority

@@ -9,6 +9,7 @@ import type { Machine } from '../machine.ts'
 import { stateOutcomes } from '../state-outcome.ts'
 import type { Drift } from '../store.ts'
 import { type Role, roles, type Token } from './access.ts'
+import { nameSchemas } from './json-schema.ts'
 import { problemTypes } from './problem.ts'
 
 /** Answers, for the document and the compiler. They are not checked when they are sent: the types already hold them to it. */
@@ -79,6 +80,8 @@ const listedFields = {
   changedAt: time,
 }
 
+const listedAnswer = z.object(listedFields)
+
 export const detailAnswer = z.object({
   ...listedFields,
   actions: z.array(
@@ -87,7 +90,7 @@ export const detailAnswer = z.object({
 }) as unknown as z.ZodType<Detail>
 
 export const pageAnswer = z.object({
-  entities: z.array(z.object(listedFields)),
+  entities: z.array(listedAnswer),
   next: id.nullable().describe('To be given as `after` for the next page; null: this was the last.'),
 }) as unknown as z.ZodType<ListPage>
 
@@ -175,13 +178,15 @@ export const manyAnswer: z.ZodType<ManyAnswer> = z.object({
   walk: id.nullable(),
 })
 
-export const holdScope: z.ZodType<HoldScope> = z.strictObject({
-  machine: text.max(200).optional(),
-  state: text.max(200).optional(),
-  parent: z.int().min(1).optional(),
-  entity: z.int().min(1).optional(),
-  label: z.strictObject({ name: text.max(200), value: text.max(200) }).optional(),
-})
+export const holdScope: z.ZodType<HoldScope> = z
+  .strictObject({
+    machine: text.max(200).optional(),
+    state: text.max(200).optional(),
+    parent: z.int().min(1).optional(),
+    entity: z.int().min(1).optional(),
+    label: z.strictObject({ name: text.max(200), value: text.max(200) }).optional(),
+  })
+  .meta({ minProperties: 1 })
 
 const actorAnswer = z.object({
   actor: text.nullable(),
@@ -320,3 +325,28 @@ export const problemAnswer = z.object({
   warning: text.optional(),
   context: z.record(z.string(), z.unknown()).optional(),
 })
+
+/** By these names the document refers to them, and generated clients import them. */
+export const namedAnswers: Readonly<Record<string, z.ZodType>> = {
+  Entity: detailAnswer,
+  ListedEntity: listedAnswer,
+  EntityPage: pageAnswer,
+  Submitted: submittedAnswer,
+  Event: eventAnswer,
+  Lane: laneAnswer,
+  Progress: progressAnswer,
+  Explanation: explanationAnswer,
+  ActResult: actAnswer,
+  ManyResult: manyAnswer,
+  HoldScope: holdScope,
+  Hold: holdAnswer,
+  Worker: workerAnswer,
+  Drift: driftAnswer,
+  Machine: machineAnswer,
+  Session: sessionAnswer,
+  Token: tokenAnswer,
+  NewToken: newTokenAnswer,
+  FamilyView: familyAnswer,
+  Problem: problemAnswer,
+}
+nameSchemas(namedAnswers)

@@ -1,5 +1,7 @@
 import { z } from 'zod'
+import { priorityMax } from '../limits.ts'
 import type { HttpLimits } from './http-limits.ts'
+import { asSent } from './json-schema.ts'
 
 /** Words and numbers of requests. In a query everything is text: numbers and flags are read from it strictly. */
 export const idNumber = z.int().min(0).max(Number.MAX_SAFE_INTEGER)
@@ -27,6 +29,8 @@ export const repeated = <T>(item: z.ZodType<T, string>, max: number) =>
 
 export const nameText = z.string().min(1).max(200)
 export const reasonText = z.string().min(1).max(2_000)
+/** Lower numbers come first. */
+export const priorityNumber = z.int().min(-priorityMax).max(priorityMax)
 export const timeNumber = z.int().min(0).max(8.64e15)
 
 export const idParams = z.strictObject({ id: idText })
@@ -41,6 +45,14 @@ export const parentText = z
   .union([z.literal('none'), z.string().regex(/^[0-9]{1,16}$/)])
   .transform((text) => (text === 'none' ? null : Number(text)))
   .pipe(idNumber.nullable())
+  .meta(
+    asSent({
+      anyOf: [
+        { type: 'integer', minimum: 0 },
+        { type: 'string', const: 'none' },
+      ],
+    }),
+  )
 
 /** What a handler gets of a field that was left out must be absent, not undefined. */
 export function given<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {

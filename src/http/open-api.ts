@@ -1,6 +1,8 @@
 import type { z } from 'zod'
-import { problemAnswer } from './answer-schemas.ts'
-import { jsonSchemaOf } from './json-schema.ts'
+import { namedAnswers } from './answer-schemas.ts'
+import { jsonSchemaOf, referenceTo } from './json-schema.ts'
+import { operationName } from './operation-names.ts'
+import { problems } from './problem.ts'
 import { type Route, tags } from './route.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -28,7 +30,9 @@ export function openApiOf(routes: readonly Route[], version: string): Json {
         token: { type: 'http', scheme: 'bearer' },
         session: { type: 'apiKey', in: 'cookie', name: 'sluice_session' },
       },
-      schemas: { Problem: jsonSchemaOf(problemAnswer, 'output') },
+      schemas: Object.fromEntries(
+        Object.entries(namedAnswers).map(([name, schema]) => [name, jsonSchemaOf(schema, 'output')]),
+      ),
     },
   }
 }
@@ -37,14 +41,14 @@ function operationOf(route: Route): Json {
   const body = bodyOf(route)
   return {
     tags: [route.tag],
-    operationId: operationId(route),
+    operationId: operationName(route),
     summary: route.summary,
     description: `Role: ${route.role}.${route.everywhere ? ' Not for tokens that are limited to collections.' : ''}`,
     security: route.role === 'public' ? [] : [{ token: [] }, { session: [] }],
     parameters: [
       ...parametersOf('path', route.params),
       ...parametersOf('query', route.query),
-      ...(route.method === 'POST'
+      ...(takesKey(route)
         ? [
             {
               name: 'Idempotency-Key',
@@ -59,18 +63,49 @@ function operationOf(route: Route): Json {
     ...(body === null ? {} : { requestBody: body }),
     responses: {
       ...Object.fromEntries(route.statuses.map((status) => [String(status), answerOf(route, status)])),
-      default: {
-        description: 'It was not done; the problem says why.',
-        content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
-      },
+      ...Object.fromEntries(refusalsOf(route).map((status) => [String(status), refusalOf(status)])),
+      default: { description: 'It was not done; the problem says why.', content: problemContent },
     },
   }
 }
 
-function operationId({ method, path }: Route): string {
-  const words = path.split('/').flatMap((part) => part.replace(/^:/, 'by-').split(/[^A-Za-z0-9]+/))
-  const title = words.filter((word) => word !== '').map((word) => word[0]?.toUpperCase() + word.slice(1))
-  return method.toLowerCase() + title.join('')
+const problemContent = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }
+
+/** What may well come instead of the answer. */
+function refusalsOf(route: Route): readonly number[] {
+  const hasBody = route.body !== null || (route.kind === 'raw' && route.accepts !== undefined)
+  const isAsked = hasBody || [route.params, route.query].some((schema) => namesOf(schema).length > 0)
+  return [
+    ...(isAsked ? [400] : []),
+    ...(route.role === 'public' ? [] : [401, 403]),
+    ...(namesOf(route.params).length > 0 ? [404] : []),
+    ...(route.method === 'GET' ? [] : [409]),
+    ...(hasBody ? [413, 415] : []),
+    ...(takesKey(route) ? [422] : []),
+    ...(route.role === 'public' ? [] : [429]),
+  ]
+}
+
+function refusalOf(status: number): Json {
+  const kinds = Object.entries(problems).filter(([, problem]) => problem.status === status)
+  return {
+    description: kinds.map(([type, { title }]) => `${title} (${type})`).join(' '),
+    ...(status === 429 ? { headers: { 'Retry-After': header('Seconds to wait.', { type: 'integer' }) } } : {}),
+    ...(status === 401 ? { headers: { 'WWW-Authenticate': header('How to show a token.', { type: 'string' }) } } : {}),
+    content: problemContent,
+  }
+}
+
+function header(description: string, schema: Json): Json {
+  return { description, schema }
+}
+
+function takesKey({ method, unkept }: Route): boolean {
+  return method === 'POST' && !unkept
+}
+
+function namesOf(schema: z.ZodType): readonly string[] {
+  return Object.keys((jsonSchemaOf(schema, 'output') as { properties?: object }).properties ?? {})
 }
 
 function parametersOf(place: 'path' | 'query', schema: z.ZodType): readonly Json[] {
@@ -78,19 +113,19 @@ function parametersOf(place: 'path' | 'query', schema: z.ZodType): readonly Json
     readonly properties?: Readonly<Record<string, unknown>>
     readonly required?: readonly string[]
   }
-  return Object.entries(properties).map(([name, property]) => ({
-    name,
-    in: place,
-    required: place === 'path' || required.includes(name),
-    schema: property,
-  }))
+  return Object.entries(properties).map(([name, property]) => {
+    const { description, ...schema } = property as { readonly description?: string }
+    return {
+      ...{ name, in: place, required: place === 'path' || required.includes(name) },
+      ...(description === undefined ? {} : { description }),
+      schema,
+    }
+  })
 }
 
 function bodyOf(route: Route): Json | null {
   const form =
-    route.kind === 'raw' && route.accepts
-      ? { 'multipart/form-data': { schema: { type: 'object', additionalProperties: true } } }
-      : {}
+    route.kind === 'raw' && route.accepts ? { 'multipart/form-data': { schema: route.form ?? { type: 'object' } } } : {}
   const json = route.body === null ? {} : { 'application/json': { schema: jsonSchemaOf(route.body, 'input') } }
   const content = { ...form, ...json }
   return Object.keys(content).length === 0 ? null : { required: needsBody(route), content }
@@ -102,9 +137,23 @@ function needsBody(route: Route): boolean {
 
 function answerOf(route: Route, status: number): Json {
   const description = status === 204 ? 'Done.' : route.summary
+  const headers = headersOf(route, status)
   if (route.kind === 'raw' && route.offers) {
     return { description, content: { [route.offers]: { schema: { type: 'string' } } } }
   }
-  if (route.answer === null) return { description }
-  return { description, content: { 'application/json': { schema: jsonSchemaOf(route.answer, 'output') } } }
+  if (route.answer === null) return { description, headers }
+  const schema = referenceTo(route.answer) ?? jsonSchemaOf(route.answer, 'output')
+  return { description, headers, content: { 'application/json': { schema } } }
+}
+
+function headersOf(route: Route, status: number): Json {
+  const id = header('The id under which history and log name this request.', { type: 'string' })
+  const location = header('Where it can be looked at.', { type: 'string', format: 'uri-reference' })
+  const replayed = header('true: answered as the first time, nothing was done again.', { type: 'string' })
+  return {
+    'X-Request-Id': id,
+    ...(status === 201 || status === 202 ? { Location: location } : {}),
+    ...(takesKey(route) ? { 'Idempotent-Replayed': replayed } : {}),
+    ...(route.isStable ? { ETag: header('Send it back as If-None-Match.', { type: 'string' }) } : {}),
+  }
 }

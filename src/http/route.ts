@@ -66,6 +66,8 @@ export interface PlainRoute<P, Q, B, A> extends RouteHead<P, Q, B, A> {
 /** A route that reads or answers in its own way: streams. */
 export interface RawRoute<P, Q, B, A> extends RouteHead<P, Q, B, A> {
   readonly accepts?: 'multipart/form-data'
+  /** JSON Schema of the form that it accepts. */
+  readonly form?: Readonly<Record<string, unknown>>
   readonly offers?: string
   serve(asked: Asked<P, Q, B>, request: FastifyRequest, reply: FastifyReply): Promise<unknown>
 }
@@ -96,6 +98,9 @@ export function route<P, Q, B, A>(declared: PlainRoute<P, Q, B, A>): Route {
 export function rawRoute<P, Q, B, A>(declared: RawRoute<P, Q, B, A>): Route {
   return { ...(declared as unknown as RawRoute<unknown, unknown, unknown, unknown>), kind: 'raw' }
 }
+
+/** A file of a form. */
+export const fileSchema = { type: 'string', format: 'binary', contentMediaType: 'application/octet-stream' } as const
 
 export const noParams = z.strictObject({})
 export const noQuery = z.strictObject({})

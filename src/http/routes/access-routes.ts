@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { SluiceError } from '../../errors.ts'
-import { type Caller, roles, type Token } from '../access.ts'
+import { type Caller, collectionsMax, roles, type Token, tokenNameRule } from '../access.ts'
 import { newTokenAnswer, type SessionAnswer, sessionAnswer, tokenAnswer } from '../answer-schemas.ts'
 import { given, nameText, timeNumber } from '../asked-schemas.ts'
 import type { Context } from '../context.ts'
@@ -70,9 +70,9 @@ export function accessRoutes({ access, sessions, isLoopback, log }: Context): re
       summary: 'Makes a token and shows its secret, once. A repeat is refused, as the name is taken.',
       ...{ params: noParams, query: noQuery, answer: newTokenAnswer, statuses: [201] },
       body: z.strictObject({
-        name: z.string().max(200),
+        name: z.string().regex(tokenNameRule, 'must be 1 to 80 letters, digits, dots, dashes, @ or underscores'),
         role: z.enum(roles),
-        collections: z.array(nameText).max(100).nullable().optional(),
+        collections: z.array(nameText).min(1).max(collectionsMax).nullable().optional(),
         expiresAt: timeNumber.nullable().optional(),
       }),
       async serve({ caller, body, requestId }, request, reply) {

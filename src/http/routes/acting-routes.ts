@@ -2,15 +2,13 @@ import { z } from 'zod'
 import { SluiceError } from '../../errors.ts'
 import type { Caller } from '../access.ts'
 import { actAnswer, manyAnswer } from '../answer-schemas.ts'
-import { given, idNumber, idParams, nameText, reasonText, wholeNumber } from '../asked-schemas.ts'
+import { given, idNumber, idParams, nameText, priorityNumber, reasonText, wholeNumber } from '../asked-schemas.ts'
 import { walkName } from '../collections.ts'
 import type { Context } from '../context.ts'
 import { answer, noParams, noQuery, type Route, route } from '../route.ts'
 import { Confirmations } from './confirmations.ts'
 import { filterBody } from './entity-filter.ts'
 import { doneBefore, walkBefore } from './repeated-act.ts'
-
-const priorityLimit = 1_000_000_000
 
 /** Who asks, as the history keeps it. */
 export function actorOf(caller: Caller, requestId: string, reason: string | undefined) {
@@ -46,7 +44,7 @@ export function actingRoutes({ control, collections, limits, clock, log }: Conte
       ...{ method: 'PUT', path: '/api/entities/:id/priority', tag: 'acting', role: 'operator' },
       summary: 'Where it stands in its line: lower numbers first.',
       ...{ params: idParams, query: noQuery, statuses: [200] },
-      body: z.strictObject({ priority: z.int().min(-priorityLimit).max(priorityLimit) }),
+      body: z.strictObject({ priority: priorityNumber }),
       answer: z.object({ id: z.int(), priority: z.int() }),
       handle: async ({ caller, params, body, requestId }) => {
         await collections.refuseForeign(caller, params.id)

@@ -4,31 +4,34 @@ import { stateOutcomes } from '../../state-outcome.ts'
 import { flagText, idNumber, idText, nameText, parentText, repeated, wholeNumber } from '../asked-schemas.ts'
 import type { HttpLimits } from '../http-limits.ts'
 
-const sourcesMax = 1_000
+/** So many ids of any size fit into an address. */
+const sourcesMax = 400
 
 /** The query of a list of entities. */
 export function filterFields(limits: HttpLimits) {
   return {
     machine: nameText.optional(),
     version: wholeNumber(0, 1_000_000_000).optional(),
-    state: repeated(nameText, 100).optional(),
+    state: repeated(nameText, 100).optional().describe('States of the machine; may be repeated.'),
     outcome: repeated(z.enum(stateOutcomes), stateOutcomes.length).optional(),
     lane: nameText.optional(),
-    label: nameText.optional(),
-    value: z.string().max(200).optional(),
+    label: nameText.optional().describe('The name of a label; goes together with `value`.'),
+    value: z.string().max(200).optional().describe('The value of `label`.'),
     settled: flagText.optional(),
     reason: z.string().max(2_000).optional(),
-    after: idText.optional(),
+    after: idText.optional().describe('`next` of the page before.'),
     upTo: idText.optional(),
     limit: wholeNumber(1, limits.pageMax).optional(),
     newest: flagText.optional(),
     spawnedBy: repeated(idText, sourcesMax).optional(),
-    afterSource: idText.optional(),
+    afterSource: idText.optional().describe('With `spawnedBy`; goes together with `afterOrdinal`.'),
     afterOrdinal: idText.optional(),
   }
 }
 
-export const parentField = { parent: parentText.optional() }
+export const parentField = {
+  parent: parentText.optional().describe('Children of this entity; `none`: roots.'),
+}
 
 /** Fields that only make sense together. */
 export function isPaired(query: {

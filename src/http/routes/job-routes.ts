@@ -1,12 +1,21 @@
 import { z } from 'zod'
 import { familyAnswer, submittedAnswer } from '../answer-schemas.ts'
-import { given, idParams, idText, nameText, pageQuery, repeated, wholeNumber } from '../asked-schemas.ts'
+import {
+  given,
+  idParams,
+  idText,
+  nameText,
+  pageQuery,
+  priorityNumber,
+  repeated,
+  wholeNumber,
+} from '../asked-schemas.ts'
 import type { Context } from '../context.ts'
 import type { Accepted, JobAttachment, JobFamily, JobOffer } from '../families.ts'
 import { parseJson } from '../json-text.ts'
 import { readForm, type SentFile } from '../multipart.ts'
 import { invalid } from '../problem.ts'
-import { faultsOf, isMultipart, noParams, noQuery, type Route, rawRoute, route } from '../route.ts'
+import { faultsOf, fileSchema, isMultipart, noParams, noQuery, type Route, rawRoute, route } from '../route.ts'
 import { digestOf } from '../secret.ts'
 import { hashed } from './upload-routes.ts'
 
@@ -15,7 +24,7 @@ const jobBody = z.strictObject({
   version: z.int().min(0).optional(),
   parameters: z.unknown(),
   key: nameText.optional(),
-  priority: z.int().optional(),
+  priority: priorityNumber.optional(),
   collection: nameText.optional(),
 })
 
@@ -111,6 +120,14 @@ function startRoute({ collections, limits, clock, replay }: Context, jobs: JobFa
     ...{ params: noParams, query: noQuery, answer: submittedAnswer, statuses: [201, 200] },
     body: jobBody.optional(),
     accepts: 'multipart/form-data',
+    form: {
+      type: 'object',
+      properties: {
+        job: { type: 'string', description: 'The JSON of a job, as plain text. It comes before the files.' },
+        files: { type: 'array', items: fileSchema, description: 'Attachments; the name of the field does not matter.' },
+      },
+      required: ['job'],
+    },
     async serve({ caller, idempotencyKey, body }, request, reply) {
       const form = isMultipart(request) ? await readForm(request, reply, limits, clock) : null
       const job = form ? jobOfForm(form.fields, limits.depthMax) : checkedJob(body)

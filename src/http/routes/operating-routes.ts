@@ -9,6 +9,8 @@ import { noParams, noQuery, type Route, route } from '../route.ts'
 import { actorOf } from './acting-routes.ts'
 
 const parentsMax = 1_000
+/** So many ids of any size fit into an address, which is shorter than the headers may be. */
+const parentsInQueryMax = 500
 
 /** Workers, and the check of what is counted. */
 export function operatingRoutes({ control, collections }: Context): readonly Route[] {
@@ -25,7 +27,7 @@ export function operatingRoutes({ control, collections }: Context): readonly Rou
       ...{ method: 'GET', path: '/api/check', tag: 'operating', role: 'operator' },
       summary: 'Recounts lanes from the rows and names every drift. Changes nothing.',
       ...{ params: noParams, body: null, answer: driftsAnswer, statuses: [200] },
-      query: z.strictObject({ parent: repeated(parentText, parentsMax).optional() }),
+      query: z.strictObject({ parent: repeated(parentText, parentsInQueryMax).optional() }),
       handle: async ({ caller, query }) => {
         const parents = query.parent ?? [null]
         for (const parent of parents) {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { SubmitItem, Submitted } from '../../control.ts'
 import { SluiceError } from '../../errors.ts'
 import { submittedAnswer } from '../answer-schemas.ts'
-import { given, nameText, timeNumber } from '../asked-schemas.ts'
+import { given, nameText, priorityNumber, timeNumber } from '../asked-schemas.ts'
 import { walkName } from '../collections.ts'
 import type { Context } from '../context.ts'
 import { answer, noParams, noQuery, type Route, route } from '../route.ts'
@@ -10,7 +10,7 @@ import { answer, noParams, noQuery, type Route, route } from '../route.ts'
 const itemFields = {
   data: z.unknown(),
   key: nameText.optional(),
-  priority: z.int().optional(),
+  priority: priorityNumber.optional(),
   at: timeNumber.optional(),
   state: nameText.optional(),
 }

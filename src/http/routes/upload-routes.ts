@@ -14,9 +14,10 @@ import {
   uploadSortOrders,
 } from '../families.ts'
 import type { HttpLimits } from '../http-limits.ts'
+import { jsonSchemaOf } from '../json-schema.ts'
 import { readForm, singleFile } from '../multipart.ts'
 import { HttpRefusal, invalid } from '../problem.ts'
-import { faultsOf, noParams, noQuery, type Route, rawRoute, route } from '../route.ts'
+import { faultsOf, fileSchema, noParams, noQuery, type Route, rawRoute, route } from '../route.ts'
 
 const aboutFields = z.strictObject({
   collection: nameText.optional(),
@@ -57,6 +58,14 @@ export function uploadRoutes(context: Context): readonly Route[] {
         'Receives a file in the field `file` of a form, streamed; `collection`, `force`, `fileName` and what is announced of it (`expectedBytes`, `sha256`, `md5`) come before it or in the query.',
       ...{ params: noParams, query: aboutFields, answer: submittedAnswer, statuses: [201, 200] },
       accepts: 'multipart/form-data',
+      form: {
+        ...(jsonSchemaOf(aboutFields, 'output') as object),
+        properties: {
+          ...(jsonSchemaOf(aboutFields, 'output') as { properties: object }).properties,
+          file: { ...fileSchema, description: 'Comes last: what is said about it comes before, or is in the query.' },
+        },
+        required: ['file'],
+      },
       async serve({ caller, query, idempotencyKey }, request, reply) {
         refuseDeclared(Number(request.headers['content-length']), limits)
         const form = await readForm(request, reply, limits, clock)
