@@ -189,6 +189,9 @@ export class Api {
   async holds(): Promise<readonly Hold[]> {
     return listOf(await this.get<unknown>('/api/holds'), 'holds')
   }
+  async pastHolds(): Promise<readonly Hold[]> {
+    return listOf(await this.get<unknown>('/api/holds/past?limit=20'), 'holds')
+  }
   hold(scope: HoldScope, reason: string, until: number | null): Promise<Hold> {
     return this.post('/api/holds', { scope, reason, ...(until === null ? {} : { until }) })
   }

@@ -44,7 +44,7 @@ main > .stack, .stack { display: grid; gap: 22px; align-content: start; grid-tem
 .columns.wide-left { grid-template-columns: minmax(0, 1.65fr) minmax(0, 1fr); }
 .columns > :only-child { grid-column: 1 / -1; }
 .tiles { display: grid; gap: 14px; grid-template-columns: repeat(auto-fit, minmax(170px, 1fr)); }
-.tile { display: grid; gap: 2px; padding: 15px 18px 14px; color: var(--ink); border-radius: var(--radius); background: var(--surface); border: 1px solid var(--line); box-shadow: var(--shadow); }
+.tile { display: grid; align-content: start; gap: 2px; padding: 15px 18px 14px; color: var(--ink); border-radius: var(--radius); background: var(--surface); border: 1px solid var(--line); box-shadow: var(--shadow); }
 a.tile:hover { border-color: var(--line-strong); text-decoration: none; }
 .tile .label { font-size: 0.84rem; color: var(--soft); display: flex; gap: 8px; align-items: center; }
 .tile .figure { font-size: 1.72rem; font-weight: 620; letter-spacing: -0.025em; line-height: 1.2; }

@@ -41,12 +41,15 @@ tbody tr:hover td { background: color-mix(in srgb, var(--sunken) 55%, transparen
 td.number, th.number { text-align: right; white-space: nowrap; }
 td .clip { display: block; max-width: 44ch; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 td.name { font-weight: 540; min-width: 150px; }
-td.name a { display: inline-block; max-width: 34ch; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; vertical-align: bottom; }
+a.entity { display: inline-flex; max-width: 100%; gap: 6px; vertical-align: bottom; }
+a.entity > span:first-child:not(.id) { max-width: 34ch; min-width: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+a.entity .id { flex: none; }
 td.meter { min-width: 110px; }
 table.tight th, table.tight td { padding-left: 9px; padding-right: 9px; }
 table.tight th:first-child, table.tight td:first-child { padding-left: 20px; }
 table.tight th:last-child, table.tight td:last-child { padding-right: 20px; }
-table.tight td.name a { max-width: 21ch; }
+table.tight a.entity > span:first-child:not(.id) { max-width: 18ch; }
+@media (max-width: 600px) { a.entity > span:first-child:not(.id) { max-width: 15ch; } td .badge { white-space: normal; border-radius: 10px; } }
 table.tight td.meter { min-width: 72px; }
 .empty { padding: 26px 20px 30px; text-align: center; color: var(--faint); display: grid; gap: 12px; justify-items: center; }
 .pager { display: flex; justify-content: space-between; gap: 12px; align-items: center; padding: 10px 20px 12px; border-top: 1px solid var(--line); font-size: 0.87rem; color: var(--faint); }
@@ -69,6 +72,10 @@ table.tight td.meter { min-width: 72px; }
 .callout.warn { border-left-color: var(--warn-bar); }
 .callout.good { border-left-color: var(--good-bar); }
 .callout.waiting, .callout.ended { border-left-color: var(--waiting-bar); }
+.callout.hold { grid-template-columns: auto minmax(0, 1fr) auto; align-items: center; }
+@media (max-width: 600px) { .callout.hold { grid-template-columns: minmax(0, 1fr); } }
+.stack.tight { gap: 10px; }
+.rows > li > .dot { align-self: start; margin-top: 7px; }
 .callout p { overflow-wrap: anywhere; }
 
 dl.facts { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 8px 20px; font-size: 0.91rem; }

@@ -90,15 +90,14 @@ function useLastValue<T>(value: T | null): T | null {
 
 function Lanes({ id, progress }: { readonly id: number; readonly progress: Progress }): VNode {
   const { machines } = useContext(Services)
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="Lanes"><table>
-    <thead><tr><th scope="col">Lane</th><th scope="col">Children</th><th scope="col" class="number">Open</th><th scope="col" class="number">All</th><th scope="col">Gate</th></tr></thead>
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Steps"><table>
+    <thead><tr><th scope="col">Step</th><th scope="col">Children</th><th scope="col" class="number">Open</th><th scope="col" class="number">All</th></tr></thead>
     <tbody>${progress.lanes.map(
       (lane) => html`<tr key=${lane.name}>
       <td class="name">${lane.name}</td>
       <td class="meter"><${LaneBar} machine=${machineNamed(machines, lane.machine, lane.version)} counts=${lane.counts} isAtRest=${lane.status !== 'going'} /></td>
       <td class="number"><a href=${listHref({ parent: id, lane: lane.name, settled: false })}>${countText(lane.open)}</a></td>
-      <td class="number"><a href=${listHref({ parent: id, lane: lane.name, newest: false })}>${countText(lane.total)}</a></td>
-      <td class="soft">${lane.status === 'going' ? lane.gate : lane.status}</td></tr>`,
+      <td class="number"><a href=${listHref({ parent: id, lane: lane.name, newest: false })}>${countText(lane.total)}</a></td></tr>`,
     )}</tbody>
   </table></div>`
 }

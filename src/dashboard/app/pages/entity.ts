@@ -1,15 +1,18 @@
-import type { Detail, Explanation, Progress } from '../../../control.ts'
+import type { ChildGroup, Detail, Explanation, Progress } from '../../../control.ts'
 import type { Event } from '../../../event.ts'
+import type { Hold } from '../../../hold.ts'
 import { entityHref, listHref, machineHref } from '../addresses.ts'
 import { type Api, Problem } from '../api.ts'
 import { wordsOf } from '../format.ts'
 import { useLoaded } from '../loading.ts'
 import { ActionBar } from '../parts/action-bar.ts'
 import { Card } from '../parts/card.ts'
-import { nameOf } from '../parts/entity-table.ts'
+import { ChildGroups } from '../parts/child-groups.ts'
+import { nameOf } from '../parts/entity-name.ts'
 import { FailureNote } from '../parts/failure-note.ts'
 import { JsonView } from '../parts/json-view.ts'
 import { MachineDrawing } from '../parts/machine-drawing.ts'
+import { HoldNotes, OrderBar } from '../parts/order-bar.ts'
 import { ProblemNote } from '../parts/problem-note.ts'
 import { ReportCard } from '../parts/report-card.ts'
 import { StateBadge } from '../parts/state-badge.ts'
@@ -25,16 +28,18 @@ interface Loaded {
   readonly explanation: Explanation | null
   readonly progress: Progress | null
   readonly history: readonly Event[]
+  readonly holds: readonly Hold[]
 }
 
 async function load(api: Api, id: number): Promise<Loaded> {
-  const [detail, explanation, progress, history] = await Promise.all([
+  const [detail, explanation, progress, history, holds] = await Promise.all([
     api.entity(id),
     api.explain(id).catch(() => null),
     api.progress(id).catch(() => null),
     api.history(id),
+    api.holds(),
   ])
-  return { detail, explanation, progress, history }
+  return { detail, explanation, progress, history, holds }
 }
 
 /** One entity, whatever it is: a batch shows its children too, a walk its result. */
@@ -50,12 +55,14 @@ export function EntityPage({ id }: { readonly id: string }): VNode {
       ? html`<div class="stack"><h1>Entity ${id}</h1><${ProblemNote} problem=${problem} /><p><a href="/entities">All entities</a></p></div>`
       : html`<div class="stack"><h1>Entity ${id}</h1><div class="skeleton"></div></div>`
   }
-  const { detail, explanation, progress, history } = value
+  const { detail, explanation, progress, history, holds } = value
   const hasChildren = progress !== null && progress.total > 0
   return html`<div class="stack">
-    <${Head} detail=${detail} onDone=${reload} />
+    <${Head} detail=${detail} hasChildren=${hasChildren} onDone=${reload} />
     <${FailureNote} detail=${detail} />
     ${explanation ? html`<${Why} explanation=${explanation} />` : null}
+    <${HoldNotes} detail=${detail} explanation=${explanation} holds=${holds} onDone=${reload} />
+    ${explanation ? html`<${ChildGroups} groups=${groupsOf(explanation)} />` : null}
     ${detail.purged ? html`<div class="callout ended"><span></span><p>Removed by retention: only its report and its counts are left.</p></div>` : null}
     ${detail.machine === 'walk' ? html`<${WalkResult} data=${detail.data} progress=${detail.progress} />` : null}
     ${hasChildren ? html`<${Children} detail=${detail} progress=${progress} />` : null}
@@ -72,7 +79,17 @@ export function EntityPage({ id }: { readonly id: string }): VNode {
   </div>`
 }
 
-function Head({ detail, onDone }: { readonly detail: Detail; readonly onDone: () => void }): VNode {
+function groupsOf({ facts }: Explanation): readonly ChildGroup[] {
+  return Array.isArray(facts.children) ? facts.children : []
+}
+
+interface HeadProps {
+  readonly detail: Detail
+  readonly hasChildren: boolean
+  readonly onDone: () => void
+}
+
+function Head({ detail, hasChildren, onDone }: HeadProps): VNode {
   const { machines } = useContext(Services)
   const machine = machineNamed(machines, detail.machine, detail.version)
   return html`<div class="head">
@@ -91,7 +108,7 @@ function Head({ detail, onDone }: { readonly detail: Detail; readonly onDone: ()
         })}
       </div>
     </div>
-    <${ActionBar} detail=${detail} onDone=${onDone} />
+    <div class="buttons"><${ActionBar} detail=${detail} onDone=${onDone} /><${OrderBar} detail=${detail} hasChildren=${hasChildren} onDone=${onDone} /></div>
   </div>`
 }
 

@@ -5,6 +5,7 @@ import { wordsOf } from '../format.ts'
 import { useLoaded } from '../loading.ts'
 import { Card } from '../parts/card.ts'
 import { ConfirmDialog } from '../parts/confirm-dialog.ts'
+import { HoldDuration } from '../parts/hold-duration.ts'
 import { ProblemNote } from '../parts/problem-note.ts'
 import { Time } from '../parts/time.ts'
 import { machineNamed, mayDo, Services } from '../services.ts'
@@ -13,6 +14,7 @@ import { html, useContext, useState, type VNode } from '../view.ts'
 export function Holds(): VNode {
   const { api, session, toast } = useContext(Services)
   const { value: holds, problem, reload } = useLoaded('holds', () => api.holds())
+  const past = useLoaded('past holds', () => api.pastHolds())
   const [released, setReleased] = useState<Hold | null>(null)
   const isOperator = mayDo(session, 'operator')
   const release = async (reason: string) => {
@@ -22,7 +24,7 @@ export function Holds(): VNode {
     reload()
   }
   return html`<div class="stack">
-    <div class="head"><div class="title"><h1>Holds</h1><p class="soft">Standing orders: what they name is not started until they are released.</p></div></div>
+    <div class="head"><div class="title"><h1>Holds</h1><p class="soft">A hold keeps what it names from being started, until somebody releases it.</p></div></div>
     ${problem ? html`<${ProblemNote} problem=${problem} />` : null}
     <div class="columns wide-left">
       <${Card} title="In force" flush>${
@@ -39,8 +41,24 @@ export function Holds(): VNode {
       }<//>
       ${isOperator ? html`<${NewHold} onDone=${reload} />` : null}
     </div>
-    ${released ? html`<${ConfirmDialog} title="Release this hold" verb="Release" isReasonNeeded onClose=${() => setReleased(null)} onConfirm=${release}><p>“${released.reason}”: <${Scope} scope=${released.scope} /></p><//>` : null}
+    ${past.value && past.value.length > 0 ? html`<${Past} holds=${past.value} />` : null}
+    ${released ? html`<${ConfirmDialog} title=${`Release hold ${released.id}: ${released.reason}`} verb="Release" isReasonNeeded onClose=${() => setReleased(null)} onConfirm=${release}><p>It is on: <${Scope} scope=${released.scope} /></p><p class="soft">All that it holds goes on.</p><//>` : null}
   </div>`
+}
+
+/** Who held what, and who released it: the latest first. */
+function Past({ holds }: { readonly holds: readonly Hold[] }): VNode {
+  return html`<${Card} title="Ended" flush><ul class="rows">${holds.map(
+    ({
+      id,
+      reason,
+      scope,
+      owner,
+      since,
+      ended,
+    }) => html`<li key=${id}><div class="text"><span class="what">${reason}</span><span class="why"><${Scope} scope=${scope} /></span>
+      <span class="faint">by ${owner}, <${Time} at=${since} />${ended ? html`; ${ended.by === null ? 'its time was over' : `released by ${ended.by.actor ?? 'nobody'}${ended.by.reason ? `: ${ended.by.reason}` : ''}`} <${Time} at=${ended.at} />` : null}</span></div></li>`,
+  )}</ul><//>`
 }
 
 function Scope({ scope }: { readonly scope: HoldScope }): VNode {
@@ -54,13 +72,6 @@ function Scope({ scope }: { readonly scope: HoldScope }): VNode {
   </span>`
 }
 
-const durations = [
-  ['', 'until it is released'],
-  ['3600000', 'for an hour'],
-  ['86400000', 'for a day'],
-  ['604800000', 'for a week'],
-] as const
-
 function NewHold({ onDone }: { readonly onDone: () => void }): VNode {
   const { api, live, machines, toast } = useContext(Services)
   const [typed, setTyped] = useState({
@@ -70,8 +81,9 @@ function NewHold({ onDone }: { readonly onDone: () => void }): VNode {
     state: '',
     parent: '',
     reason: '',
-    until: '',
+    entity: '',
   })
+  const [forMs, setForMs] = useState<number | null>(null)
   const [problem, setProblem] = useState<Problem | null>(null)
   const type = (name: keyof typeof typed) => (event: Event) =>
     setTyped({ ...typed, [name]: (event.target as HTMLInputElement).value })
@@ -82,15 +94,16 @@ function NewHold({ onDone }: { readonly onDone: () => void }): VNode {
     event.preventDefault()
     setProblem(null)
     try {
-      const { label, value, machine, state, parent, reason, until } = typed
+      const { label, value, machine, state, parent, entity, reason } = typed
       const scope: HoldScope = {
         ...(value === '' ? {} : { label: { name: label, value } }),
         ...(machine === '' ? {} : { machine }),
         ...(state === '' ? {} : { state }),
         ...(parent === '' ? {} : { parent: Number(parent) }),
+        ...(entity === '' ? {} : { entity: Number(entity) }),
       }
-      await api.hold(scope, reason, until === '' ? null : live.now + Number(until))
-      setTyped({ ...typed, value: '', reason: '', parent: '' })
+      await api.hold(scope, reason, forMs === null ? null : live.now + forMs)
+      setTyped({ ...typed, value: '', reason: '', parent: '', entity: '' })
       toast('It is held now.')
       onDone()
     } catch (error) {
@@ -102,8 +115,9 @@ function NewHold({ onDone }: { readonly onDone: () => void }): VNode {
       <label class="field">Its value<input name="value" value=${typed.value} onInput=${type('value')} autocomplete="off" /></label></div>
     <div class="columns"><label class="field">Machine<select name="machine" onChange=${type('machine')}><option value="">any</option>${names.map((name) => html`<option key=${name} value=${name} selected=${name === typed.machine}>${wordsOf(name)}</option>`)}</select></label>
       <label class="field">State<select name="state" onChange=${type('state')}><option value="">any</option>${states.map((state) => html`<option key=${state} value=${state} selected=${state === typed.state}>${state}</option>`)}</select></label></div>
-    <label class="field">Children of<input name="parent" inputmode="numeric" pattern="[0-9]*" placeholder="number of a batch" value=${typed.parent} onInput=${type('parent')} /></label>
-    <label class="field">How long<select name="until" onChange=${type('until')}>${durations.map(([ms, text]) => html`<option key=${ms} value=${ms} selected=${ms === typed.until}>${text}</option>`)}</select></label>
+    <div class="columns"><label class="field">Children of<input name="parent" inputmode="numeric" pattern="[0-9]*" placeholder="number of a batch" value=${typed.parent} onInput=${type('parent')} /></label>
+      <label class="field">One entity<input name="entity" inputmode="numeric" pattern="[0-9]*" placeholder="its number" value=${typed.entity} onInput=${type('entity')} /></label></div>
+    <${HoldDuration} value=${forMs} onChange=${setForMs} />
     <label class="field">Reason<input name="reason" required maxlength="500" value=${typed.reason} onInput=${type('reason')} autocomplete="off" placeholder="For whoever wonders why nothing moves" /></label>
     ${problem ? html`<${ProblemNote} problem=${problem} />` : null}
     <div class="buttons"><button type="submit" class="button main">Hold</button></div>

@@ -8,7 +8,7 @@ import type { Api } from '../api.ts'
 import { countText, durationText, percentText, rateText, wordsOf } from '../format.ts'
 import { useBeat, useLoaded } from '../loading.ts'
 import { Card } from '../parts/card.ts'
-import { nameOf } from '../parts/entity-table.ts'
+import { EntityLink } from '../parts/entity-name.ts'
 import { isAtRest, LaneBar } from '../parts/lane-bar.ts'
 import { ThroughputPlot } from '../parts/plot.ts'
 import { ProblemNote } from '../parts/problem-note.ts'
@@ -88,7 +88,7 @@ function Figures({ totals, holds, workers }: Loaded): VNode {
   const failedHref = listHref({ parent: 'none', newest: true, outcome: 'failure' })
   const leases = workers.reduce((all, worker) => all + worker.leases, 0)
   return html`<div class="tiles">
-    <${Tile} label="Open batches and jobs" figure=${open} href=${listHref({ parent: 'none', settled: false, newest: true })} note=${`of ${countText(total)} in all`} />
+    <${Tile} label="Open" figure=${open} href=${listHref({ parent: 'none', settled: false, newest: true })} note=${`of ${countText(total)} batches and jobs`} />
     <${Tile} label="Failed" figure=${failed} tone=${failed > 0 ? 'bad' : ''} href=${failedHref} note="batches and jobs" />
     <${Tile} label="Holds" figure=${holds.length} tone=${holds.length > 0 ? 'warn' : ''} href="/holds" note=${holds.length === 0 ? 'nothing is held' : (holds[0]?.reason ?? '')} />
     <${Tile} label="Workers" figure=${workers.length} tone=${workers.length === 0 ? 'bad' : ''} href="/workers" note=${`${countText(leases)} ${leases === 1 ? 'lease' : 'leases'} held`} />
@@ -148,7 +148,7 @@ function Attention({ totals, holds, workers, oldest, isStale }: Loaded & { reado
     const isAtWork = why && ['running', 'ready', 'children'].includes(why.kind)
     if (isAtWork && live.now - row.changedAt < longMs) continue
     rows.push(
-      html`<li key=${row.id}><div class="text"><a class="what" href=${`/entities/${row.id}`}>${nameOf(row)}</a><span class="why">${why?.sentence ?? ''}</span></div><span class="faint nowrap">${durationText(Math.max(0, live.now - row.createdAt))}</span></li>`,
+      html`<li key=${row.id}><div class="text"><span class="what"><${EntityLink} entity=${row} /></span><span class="why">${why?.sentence ?? ''}</span></div><span class="faint nowrap">${durationText(Math.max(0, live.now - row.createdAt))}</span></li>`,
     )
   }
   return html`<${Card} title="Needs attention" flush>${rows.length > 0 ? html`<ul class="rows">${rows}</ul>` : html`<p class="empty">${isStale ? 'Not known: the figures are out of date.' : 'Nothing. All is well.'}</p>`}<//>`
@@ -177,7 +177,7 @@ function LatestRow({
   const errors = progress?.sums.errors ?? 0
   const isErrored = isRunningWithErrors(machineNamed(machines, row.machine, row.version), row.state)
   return html`<tr>
-    <td class="name"><a class="break" href=${`/entities/${row.id}`}>${nameOf(row)}</a></td>
+    <td class="name"><${EntityLink} entity=${row} /></td>
     <td><${StateBadge} machine=${row.machine} version=${row.version} state=${row.shown ?? row.state} />${isErrored && errors > 0 ? html` <span class="faint">${countText(errors)} errors</span>` : null}</td>
     <td class="meter">${progress && progress.total > 0 ? html`<${LaneBar} machine=${child} counts=${progress.counts} isAtRest=${isAtRest(progress)} />` : html`<span class="faint">–</span>`}</td>
     <td class="number">${progress && progress.total > 0 ? percentText(progress.percent) : ''}</td>

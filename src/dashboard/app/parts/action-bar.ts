@@ -4,7 +4,7 @@ import { machineNamed, mayDo, Services } from '../services.ts'
 import { stateText, toneOf } from '../tone.ts'
 import { html, useContext, useState, type VNode } from '../view.ts'
 import { ConfirmDialog } from './confirm-dialog.ts'
-import { nameOf as titleOf } from './entity-table.ts'
+import { nameOf as titleOf } from './entity-name.ts'
 
 type Choice = Detail['actions'][number]
 

@@ -9,6 +9,8 @@ interface ConfirmProps {
   readonly warning?: string | null
   readonly isDangerous?: boolean
   readonly isReasonNeeded?: boolean
+  /** Default true. */
+  readonly hasReason?: boolean
   readonly isReady?: boolean
   readonly onClose: () => void
   /** What is thrown is shown, and the dialog stays. */
@@ -18,7 +20,18 @@ interface ConfirmProps {
 
 /** Says what will happen, asks why, and does it. */
 export function ConfirmDialog(props: ConfirmProps): VNode {
-  const { title, verb, warning, isDangerous, isReasonNeeded, isReady = true, onClose, onConfirm, children } = props
+  const {
+    title,
+    verb,
+    warning,
+    isDangerous,
+    isReasonNeeded,
+    hasReason = true,
+    isReady = true,
+    onClose,
+    onConfirm,
+    children,
+  } = props
   const [reason, setReason] = useState('')
   const [problem, setProblem] = useState<Problem | null>(null)
   const [isBusy, setBusy] = useState(false)
@@ -38,10 +51,14 @@ export function ConfirmDialog(props: ConfirmProps): VNode {
     <form class="stack" onSubmit=${submit}>
       ${children}
       ${warning ? html`<p class="warning">${warning}</p>` : null}
-      <label class="field">Reason${isReasonNeeded ? '' : ' (optional)'}
+      ${
+        hasReason
+          ? html`<label class="field">Reason${isReasonNeeded ? '' : ' (optional)'}
         <input name="reason" value=${reason} required=${isReasonNeeded} maxlength="500" autocomplete="off" autofocus
           placeholder="Stands in the history" onInput=${(event: InputEvent) => setReason((event.target as HTMLInputElement).value)} />
-      </label>
+      </label>`
+          : null
+      }
       ${problem ? html`<${ProblemNote} problem=${problem} />` : null}
       <div class="buttons">
         <button type="submit" class=${`button main${isDangerous ? ' danger' : ''}`} disabled=${isBusy || !isReady}>${verb}</button>

@@ -1,6 +1,7 @@
 import type { ListPage } from '../../../control.ts'
 import { machineNamed, Services } from '../services.ts'
 import { html, useContext, type VNode } from '../view.ts'
+import { EntityLink } from './entity-name.ts'
 import { StateBadge } from './state-badge.ts'
 import { Time } from './time.ts'
 
@@ -20,7 +21,7 @@ export function EntityTable({ entities, label }: { readonly entities: readonly R
     </tr></thead>
     <tbody>${entities.map(
       (row) => html`<tr key=${row.id}>
-        <td class="name"><a href=${`/entities/${row.id}`}>${nameOf(row)}</a></td>
+        <td class="name"><${EntityLink} entity=${row} /></td>
         ${hasMachines && html`<td>${row.machine}</td>`}
         <td><${StateBadge} machine=${row.machine} version=${row.version} state=${row.shown ?? row.state} /></td>
         ${hasLabels && html`<td><span class="clip" title=${labelsOf(row)}>${labelsOf(row)}</span></td>`}
@@ -39,22 +40,6 @@ export function EntityTable({ entities, label }: { readonly entities: readonly R
   }
 }
 
-interface Named {
-  readonly id: number
-  readonly data: unknown
-  readonly parent?: number | null
-  readonly lane?: string
-}
-
-/** What people call it: its title if it has one, its place if it is one of many, and always its number. */
-export function nameOf({ id, data, parent = null, lane }: Named): string {
-  const fields = (typeof data === 'object' && data !== null ? data : {}) as Readonly<Record<string, unknown>>
-  const asked = parent === null ? ['fileName', 'definition', 'name', 'title', 'action'] : ['name', 'title']
-  const own = asked.map((field) => fields[field]).find((value) => typeof value === 'string' && value !== '')
-  const name = own ?? (parent === null ? undefined : lane)
-  return name === undefined ? `#${id}` : `${shortened(String(name))} #${id}`
-}
-
 function shortened(text: string): string {
-  return text.length > 60 ? `${text.slice(0, 57)}…` : text
+  return text.length > 24 ? `${text.slice(0, 23)}…` : text
 }
