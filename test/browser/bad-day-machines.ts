@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs'
 import { defineMachine, done, fail, implement } from 'sluice'
 import { z } from 'zod'
 
-/** Whoever wants to know which runs have begun reads this file. */
+/** The test reads in this file that the climb has begun. */
 const begun = process.env.BAD_DAY_BEGUN
 
 const ways = ['well', 'refused', 'busy', 'slow', 'held', 'asking', 'printing', 'attic'] as const
@@ -25,7 +25,7 @@ const tour = defineMachine({
     plan: { from: 'planned', to: 'under_way', on: 'done', processor: 'plan' },
     give_up: { from: 'planned', to: 'given_up', on: 'fail' },
     close_with_losses: { from: 'under_way', to: 'over_with_losses', on: 'children', when: 'someRefused' },
-    close: { from: 'under_way', to: 'over', on: 'children', when: 'allSettled' },
+    close: { from: 'under_way', to: 'over', on: 'children' },
   },
   policies: { plan: { role: 'desk' } },
 })
@@ -69,7 +69,6 @@ const never = (signal: AbortSignal) => new Promise<void>((resolve) => signal.add
 export const implementations = [
   implement(tour, {
     criteria: {
-      allSettled: (_tour, { lanes }) => (lanes ?? []).every((lane) => lane.open === 0),
       someRefused: (_tour, { lanes }) =>
         (lanes ?? []).every((lane) => lane.open === 0) && (lanes ?? []).some((lane) => lane.counts.refused),
     },

@@ -3,8 +3,8 @@ const tones = ['good', 'bad', 'warn', 'active', 'waiting', 'ended']
   .map(
     (tone) => `
 .badge.${tone} { color: var(--${tone}); background: var(--${tone}-tint); }
-.dot.${tone} { background: var(--${tone}-bar); }
-.bar .${tone} { background: var(--${tone}-bar); }
+.dot.${tone} { background-color: var(--${tone}-bar); }
+.bar .${tone} { background-color: var(--${tone}-bar); }
 .node.${tone} rect { fill: var(--${tone}-tint); stroke: var(--${tone}-bar); }
 .node.${tone} .count { fill: var(--${tone}); }`,
   )

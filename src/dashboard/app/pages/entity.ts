@@ -7,7 +7,7 @@ import { wordsOf } from '../format.ts'
 import { useLoaded } from '../loading.ts'
 import { ActionBar } from '../parts/action-bar.ts'
 import { Card } from '../parts/card.ts'
-import { ChildGroups } from '../parts/child-groups.ts'
+import { ChildGroups, toneOfGroups } from '../parts/child-groups.ts'
 import { nameOf } from '../parts/entity-name.ts'
 import { FailureNote } from '../parts/failure-note.ts'
 import { JsonView } from '../parts/json-view.ts'
@@ -133,7 +133,8 @@ const toneByKind: Readonly<Record<Explanation['kind'], string>> = {
 }
 
 function Why({ explanation }: { readonly explanation: Explanation }): VNode {
-  const tone = Object.hasOwn(toneByKind, explanation.kind) ? toneByKind[explanation.kind] : 'waiting'
+  const own = Object.hasOwn(toneByKind, explanation.kind) ? toneByKind[explanation.kind] : 'waiting'
+  const tone = toneOfGroups(groupsOf(explanation)) ?? own
   return html`<div class=${`callout ${tone}`} role="status"><span class="badge note">${explanation.kind.replaceAll('_', ' ')}</span>
     <p>${explanation.sentence}</p></div>`
 }
@@ -161,6 +162,11 @@ function Path({ detail, history }: { readonly detail: Detail; readonly history: 
   return html`<${Card} title="Map" aside="The arrows that it took"><${MachineDrawing} map=${map} machine=${machine} visited=${{ hops, states, current: detail.state }} /><//>`
 }
 
+/** Made by the server for a request that named none: nobody looks for it. */
+function isMadeKey(key: string): boolean {
+  return key.startsWith('idem:')
+}
+
 const waitWords = { run: 'a worker', children: 'its children' } as Readonly<Record<string, string>>
 
 function Facts({ detail }: { readonly detail: Detail }): VNode {
@@ -178,9 +184,10 @@ function Facts({ detail }: { readonly detail: Detail }): VNode {
     ${detail.generation === 0 ? null : html`<dt>Reopened</dt><dd>${detail.generation === 1 ? 'once' : `${detail.generation} times`}</dd>`}
     ${detail.reason === null ? null : html`<dt>Reason</dt><dd>${detail.reason}</dd>`}
     ${detail.actions.filter(({ refusal }) => refusal !== null).map(({ action, to, refusal }) => html`<dt key=${`${action} ${to}`}>${wordsOf(action)}</dt><dd>Not now: ${refusal}</dd>`)}
-    ${detail.key === null ? null : html`<dt>Key</dt><dd class="mono">${detail.key}</dd>`}
+    ${detail.key === null || isMadeKey(detail.key) ? null : html`<dt>Key</dt><dd class="mono">${detail.key}</dd>`}
   </dl>
   <details><summary>Internals</summary><dl class="facts">
     <dt>Lane</dt><dd>${detail.lane}</dd><dt>Moves (seq)</dt><dd>${detail.seq}</dd><dt>Epoch</dt><dd>${detail.epoch}</dd><dt>Generation</dt><dd>${detail.generation}</dd>
+    ${detail.key !== null && isMadeKey(detail.key) ? html`<dt>Key</dt><dd class="mono">${detail.key}</dd>` : null}
   </dl></details></div>`
 }

@@ -20,6 +20,16 @@ const titles: Readonly<Partial<Record<ChildGroup['kind'], string>>> = {
   children: 'Waiting for their own children',
 }
 
+/** The tone of the group that most needs a person; undefined: there is none that does. */
+export function toneOfGroups(groups: readonly ChildGroup[]): string | undefined {
+  const found = groups.map(toneOfGroup)
+  return ['bad', 'warn'].find((tone) => found.includes(tone))
+}
+
+function toneOfGroup({ kind, silentMs }: ChildGroup): string {
+  return (silentMs ?? 0) > 0 ? 'bad' : (tones[kind] ?? 'waiting')
+}
+
 const tones: Readonly<Partial<Record<ChildGroup['kind'], string>>> = {
   held: 'warn',
   retrying: 'warn',
@@ -36,7 +46,7 @@ export function ChildGroups({ groups }: { readonly groups: readonly ChildGroup[]
   if (groups.length === 0) return null
   return html`<${Card} title="What its open children wait for" flush><ul class="rows">${groups.map(
     (group, index) => html`<li key=${index}>
-      <span class=${`dot ${(group.silentMs ?? 0) > 0 ? 'bad' : (tones[group.kind] ?? 'waiting')}`}></span>
+      <span class=${`dot ${toneOfGroup(group)}`}></span>
       <div class="text"><span class="what">${titles[group.kind] ?? group.kind.replaceAll('_', ' ')}${group.lane === null ? null : html` <span class="faint">in ${group.lane}</span>`}</span>
         <span class="why">${detailsOf(group)}</span>
         <span class="faint">${group.examples.length > 0 ? html`For example ${group.examples.slice(0, 3).map((id, position) => html`${position === 0 ? '' : ', '}<a href=${entityHref(id)}>#${id}</a>`)}` : null}</span></div>
@@ -45,16 +55,17 @@ export function ChildGroups({ groups }: { readonly groups: readonly ChildGroup[]
 }
 
 function detailsOf(group: ChildGroup): View {
-  const { hold, at, error, machine, role, pool, waitsFor, behind, worker } = group
+  const { hold, at, error, machine, role, pool, needs, behind, worker } = group
   const parts: View[] = [
     hold === null ? null : html`“${hold.reason}”, by ${hold.owner} (hold ${hold.id})`,
     error,
     at === null ? null : html`next <${Time} at=${at} />`,
-    machine === null
-      ? null
-      : html`needs a worker for ${machine}${role === null ? '' : ` with role ${role}`}; see <a href="/workers">workers</a>`,
+    needs !== null
+      ? html`no live worker serves ${needs.what} <b>${needs.name}</b>; see <a href="/workers">workers</a>`
+      : machine === null
+        ? null
+        : html`no live worker serves <b>${machine}</b>${role === null ? '' : ` with role ${role}`}; see <a href="/workers">workers</a>`,
     pool === null ? null : `pool ${pool} is full`,
-    waitsFor === null ? null : `they wait for ${waitsFor}`,
     behind.length === 0 ? null : `behind ${behind.join(', ')}`,
     worker === null ? null : html`<a href="/workers">worker ${worker}</a> has been silent for long`,
   ]
