@@ -86,8 +86,10 @@ describe('the pages on a bad day', { skip, timeout: 300_000 }, () => {
     const reasons = page.locator('.card', { hasText: 'Why children failed' })
     await reasons.getByRole('link', { name: 'nobody opened' }).click()
     await page.waitForURL(/reason=/)
-    assert.equal(await page.locator('tbody tr').count(), 1)
-    await page.locator('tbody a').first().click()
+    const rows = page.getByRole('region', { name: 'Entities' }).locator('tbody tr')
+    await rows.first().waitFor()
+    assert.equal(await rows.count(), 1)
+    await rows.locator('a').first().click()
     await page.locator('.failure', { hasText: 'The door of 4 Canal Street stayed shut.' }).waitFor()
     await bothSay(child.refused, /nobody opened.*4 Canal Street stayed shut/s)
     // What can be done now.
