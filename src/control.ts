@@ -19,7 +19,8 @@ export interface Control {
     items: readonly SubmitItem[],
     options?: Pick<SubmitOptions, 'actor' | 'version'>,
   ): Promise<readonly Submitted[]>
-  get(id: EntityId): Promise<Detail>
+  /** Data comes as its machine shows it to people. With `secrets` it is whole: for programs that own the store, never over a network. */
+  get(id: EntityId, options?: { readonly secrets?: boolean }): Promise<Detail>
   list(filter: ListFilter): Promise<ListPage>
   /** Every hop, oldest first. */
   history(id: EntityId, options?: { readonly afterSeq?: number; readonly limit?: number }): Promise<readonly Event[]>

@@ -10,6 +10,9 @@ import { type Decision, Path } from './path.ts'
 import { backoffMs } from './policy.ts'
 import type { Edge } from './transition.ts'
 
+/** The reason of what failed in all its attempts, alone or behind why the last one failed. */
+export const attemptsSpent = 'attempts spent'
+
 /** What happened to an entity, for which it may have an edge. */
 export type Occurrence =
   /** The processor of this edge returned; `undefined` data leaves the entity's. */
@@ -17,6 +20,8 @@ export type Occurrence =
   | {
       readonly cause: 'retry'
       readonly error: string
+      /** Why it fails, should this have been the last attempt. Default: the error. */
+      readonly reason?: string
       readonly delayMs?: number
       readonly data?: unknown
       readonly processor: string | null
@@ -118,7 +123,15 @@ function afterRetry(
 ): Decision | null {
   path.put(occurrence.data)
   const policy = path.policy(occurrence.processor)
-  if (attempts >= policy.attemptsMax) return path.giveUp(occurrence.error, occurrence.error)
+  if (attempts >= policy.attemptsMax) {
+    const { error, reason } = occurrence
+    if (attempts === 1) return path.giveUp(reason ?? error, error)
+    const isSaid = reason === undefined || reason === attemptsSpent
+    return path.giveUp(
+      isSaid ? (reason ?? error) : `${reason}, ${attemptsSpent}`,
+      `After ${attempts} of ${policy.attemptsMax} attempts: ${error}`,
+    )
+  }
   path.error = occurrence.error
   path.facts = { ...path.facts, reason: occurrence.error, error: occurrence.error }
   const delayMs = occurrence.delayMs ?? backoffMs(policy.backoff, attempts, path.facts.random)

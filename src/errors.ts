@@ -58,3 +58,13 @@ function textOf(error: unknown): string {
     return `A value without text was thrown (${typeof error}).`
   }
 }
+
+const codeRule = /^[A-Za-z][A-Za-z0-9_.-]{1,59}$/
+
+/** A short stable phrase for what was thrown, as messages differ from one to the next: its code, its class, or that something was thrown. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'error thrown'
+  const { code } = error as { readonly code?: unknown }
+  if (typeof code === 'string' && codeRule.test(code)) return code
+  return error.name !== 'Error' && codeRule.test(error.name) ? error.name : 'error thrown'
+}

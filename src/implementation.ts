@@ -187,6 +187,8 @@ export interface Tuning<D = unknown> {
   readonly retentionMs?: (entity: View<D>) => number | null | undefined
   /** By processor: ceilings of `concurrencyPer` for some values of its label. All others have the policy's. */
   readonly ceilings?: Readonly<Record<string, Readonly<Record<string, number>>>>
+  /** Data as people see it, in every view of an entity: without its secrets. Rules and processors see the whole. Default: all of it. */
+  readonly shown?: (data: D) => unknown
   /** What this process can do of the machine, where that is not all: workers say so, and `explain` knows whom to look for. */
   readonly serves?: Serves<D>
 }

@@ -13,7 +13,7 @@ export { Engine, type EngineOptions } from './engine/engine.ts'
 export { type WalkData, type WalkTally, walkMachine } from './engine/walk.ts'
 export type { Checkpoint, Entity, EntityId, LaneRead, Request, Wait } from './entity.ts'
 export { rootLane } from './entity.ts'
-export { type ErrorCode, errorCodes, errorStatus, isSluiceError, messageOf, SluiceError } from './errors.ts'
+export { type ErrorCode, errorCodes, errorStatus, isSluiceError, messageOf, reasonOf, SluiceError } from './errors.ts'
 export type { Event, MoveRecord } from './event.ts'
 export type { Hold, HoldScope } from './hold.ts'
 export {

@@ -1,7 +1,14 @@
 /** How a processor ends: a value. A throw is a retry. */
 export type Outcome =
   | { readonly kind: 'done'; readonly data?: unknown; readonly sums?: Sums }
-  | { readonly kind: 'retry'; readonly error: string; readonly delayMs?: number; readonly data?: unknown }
+  | {
+      readonly kind: 'retry'
+      readonly error: string
+      readonly delayMs?: number
+      readonly data?: unknown
+      /** The reason, should this have been the last attempt: a short stable phrase. Default: the error. */
+      readonly reason?: string
+    }
   | { readonly kind: 'poll'; readonly afterMs: number; readonly data?: unknown; readonly elsewhere?: true }
   | { readonly kind: 'fail'; readonly reason: string; readonly error?: string; readonly data?: unknown }
 
@@ -17,9 +24,14 @@ export function done(data?: unknown, sums?: Sums): Outcome {
 /** What the engine takes for a processor that said nothing: one for all of them. */
 export const plainDone = Object.freeze({ kind: 'done' } as const satisfies Outcome)
 
-/** It went wrong and is worth another attempt, after the policy's backoff or the given delay. */
-export function retry(error: string, delayMs?: number): Outcome {
-  return { kind: 'retry', error, ...(delayMs === undefined ? {} : { delayMs }) }
+/** It went wrong and is worth another attempt, after the policy's backoff or the given delay. `reason` is why it fails if there is none left. */
+export function retry(error: string, delayMs?: number, reason?: string): Outcome {
+  return {
+    kind: 'retry',
+    error,
+    ...(delayMs === undefined ? {} : { delayMs }),
+    ...(reason === undefined ? {} : { reason }),
+  }
 }
 
 /** Nothing is wrong; ask again later. Never counted as an attempt. */

@@ -240,7 +240,7 @@ describe('a job that fails', () => {
     const failed = await run(cwd, 'mend')
     assert.equal(failed.status, 2, failed.err)
     assert.match(failed.out, /^Job 1 \(mend@1\) is failed\.\n/)
-    assert.match(failed.out, /\nWhy it failed\n {2}1 of 5 chunks of step work failed: not mended\n/)
+    assert.match(failed.out, /\nWhy it failed\n {2}1 of 5 chunks of step work failed: not mended \(chunk 6: .*\)\n/)
     assert.match(
       failed.out,
       /\nWhy chunks failed\n {2}1 {2}not mended {2}e\.g\. chunk \d+: Number 3 is \\x1b\[2Jbroken\n/,

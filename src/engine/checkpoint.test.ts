@@ -79,7 +79,7 @@ suite('a checkpoint and attempts', () => {
       await checkpoint('here')
       if (runs < 10) throw new Error('stuck')
     })
-    assert.deepEqual([state, reason, runs], ['failed', 'stuck', 2])
+    assert.deepEqual([state, reason, runs], ['failed', 'error thrown, attempts spent', 2])
   })
 
   test('an attempt that makes none is counted, whatever those before have made', async () => {

@@ -34,7 +34,7 @@ export async function listedOf(services: Services, entities: readonly Entity[]):
     const shown = shownState(machine, entity, gates)
     return {
       ...rest,
-      data: JSON.parse(data),
+      data: shownData(services, entity, data),
       progress: progress === null ? null : JSON.parse(progress),
       shown,
       title: machine?.states[shown]?.title ?? shown,
@@ -43,13 +43,24 @@ export async function listedOf(services: Services, entities: readonly Entity[]):
   })
 }
 
+/** What people see of an entity's data. */
+function shownData(
+  { registry }: Services,
+  { machine, version }: { machine: string; version: number },
+  data: string,
+): unknown {
+  const parsed: unknown = JSON.parse(data)
+  const shown = registry.find(machine, version)?.tuning.shown
+  return shown ? shown(parsed) : parsed
+}
+
 /** What retention left of a root: how it ended, and what it reported. */
 export function detailOfTombstone(services: Services, tombstone: Tombstone): Detail {
   const { id, machine, version, state, key, data, createdAt, purgedAt } = tombstone
   const title = services.registry.find(machine, version)?.machine.states[state]?.title ?? state
   return {
     ...{ id, machine, version, state, key, createdAt, title },
-    data: JSON.parse(data),
+    data: shownData(services, tombstone, data),
     born: state,
     shown: state,
     settled: true,

@@ -357,7 +357,7 @@ export class Executor {
       running.entity,
       JSON.parse(running.entity.data),
       1,
-      { cause: 'fail', reason: message, error: message },
+      { cause: 'fail', reason: 'result refused', error: message },
       this.facts(running.entity.request),
       this.#services.limits.hopsMax,
     )

@@ -96,8 +96,10 @@ export class LocalControl implements Control {
 
   // ---- Looking ----
 
-  async get(id: EntityId): Promise<Detail> {
-    return this.#detailOf(await this.#find(id))
+  async get(id: EntityId, { secrets = false }: { readonly secrets?: boolean } = {}): Promise<Detail> {
+    const found = await this.#find(id)
+    const detail = await this.#detailOf(found)
+    return secrets ? { ...detail, data: JSON.parse(found.data) } : detail
   }
 
   async list(filter: ListFilter): Promise<ListPage> {

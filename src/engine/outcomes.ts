@@ -1,6 +1,6 @@
-import type { Occurrence } from '../decide.ts'
+import { attemptsSpent, type Occurrence } from '../decide.ts'
 import type { Entity } from '../entity.ts'
-import { messageOf } from '../errors.ts'
+import { messageOf, reasonOf } from '../errors.ts'
 import type { Context, GroupProcessor, Implementation, Processor } from '../implementation.ts'
 import { outranTimeout } from '../lease.ts'
 import { type Outcome, plainDone } from '../outcome.ts'
@@ -71,7 +71,7 @@ function joinDone(before: Done, after: Done): Done {
 }
 
 function retryOf(error: unknown): Outcome {
-  return { kind: 'retry', error: messageOf(error) }
+  return { kind: 'retry', error: messageOf(error), reason: reasonOf(error) }
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
@@ -95,6 +95,7 @@ export function occurrenceOf(edge: Edge, outcome: Outcome): Occurrence {
         error: storableText(outcome.error),
         data: outcome.data,
         processor: edge.processor ?? null,
+        ...(outcome.reason === undefined ? {} : { reason: storableText(outcome.reason) }),
         ...(isDelay(outcome.delayMs) ? { delayMs: outcome.delayMs } : {}),
       }
     case 'poll':
@@ -121,7 +122,7 @@ export function timeoutText(processor: string, timeoutMs: number): string {
 /** The timeout of the run before, whose lease the store ended: it left the error that it was told. */
 export function timeoutOf({ error }: Entity, { name, processor = name }: Edge, timeoutMs: number): Occurrence {
   const said = error === null || error === outranTimeout ? timeoutText(processor, timeoutMs) : error
-  return { cause: 'retry', error: said, processor }
+  return { cause: 'retry', error: said, reason: 'timeout', processor }
 }
 
 /** All attempts have ended in an error, a timeout or the death of their process. */
@@ -131,7 +132,7 @@ export function spent(lastError: string | null, attemptsMax: number): Occurrence
     : 'its process died or it outran its timeout each time'
   return {
     cause: 'fail',
-    reason: lastError ?? 'attempts spent',
+    reason: attemptsSpent,
     error: `All ${attemptsMax} attempts are spent; ${because}.`,
   }
 }

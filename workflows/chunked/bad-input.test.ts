@@ -79,7 +79,7 @@ const rows: readonly (readonly [string, Run, string, RegExp])[] = [
     () => {
       throw 'just a text'
     },
-    'just a text',
+    'error thrown, attempts spent',
     /just a text/,
   ],
   [
@@ -87,24 +87,25 @@ const rows: readonly (readonly [string, Run, string, RegExp])[] = [
     () => {
       throw undefined
     },
-    'undefined',
+    'error thrown, attempts spent',
     /undefined/,
   ],
-  ['rejects with null', () => Promise.reject(null), 'null', /null/],
+  ['rejects with null', () => Promise.reject(null), 'error thrown, attempts spent', /null/],
   [
     'throws something without a text',
     () => {
       throw Object.create(null)
     },
-    'A value without text was thrown (object).',
+    'error thrown, attempts spent',
     /without text/,
   ],
   ['returns a number', () => 5, 'no outcome', /Step second returned 5; a step returns done/],
+  ['returns null', () => null, 'no outcome', /Step second returned null; a step returns done/],
   ['returns an object', () => ({ ok: true }), 'no outcome', /returned \{"ok":true\}/],
   ['has processed half a record', () => done(1.5), 'no outcome', /1.5 records; expected a whole number/],
   ['polls at no time', () => retryLater(Number.NaN), 'no outcome', /retryLater\(NaN\)/],
   ['polls in the past', () => retryLater(-1), 'no outcome', /retryLater\(-1\)/],
-  ['retries at no time', () => retry('again', Number.NaN), 'again', /again/],
+  ['retries at no time', () => retry('again', Number.NaN), 'attempts spent', /After 2 of 2 attempts: again/],
   ['fails for good', () => fail('unreadable', 'line 7 is torn'), 'unreadable', /line 7 is torn/],
   [
     'throws that it fails for good',

@@ -9,6 +9,7 @@ import {
   type Processor,
   poll,
   type RunPolicy,
+  reasonOf,
   retry as retried,
   type Sums,
   type View,
@@ -18,6 +19,7 @@ import type { ChunkData } from './chunk-data.ts'
 import type { Definitions, Known, KnownStep } from './definitions.ts'
 import { type JobAtHand, JobsAtHand } from './jobs-at-hand.ts'
 import { isOutcome, type StepOutcome } from './outcome.ts'
+import { redacted, redactedText } from './redaction.ts'
 import { reduce } from './reduction.ts'
 import type { ChunkedLimits } from './settings.ts'
 import { ChunkSink, type Saved } from './sink.ts'
@@ -52,7 +54,9 @@ function begin(
   job: JobAtHand,
 ): Outcome | Promise<Outcome> {
   const { lane } = context.entity
-  if (known.reducer && lane === known.reducer.id) return reduce(context, known, job, parts.limits)
+  if (known.reducer && lane === known.reducer.id) {
+    return reduce(context, known, job, parts.limits).then((outcome) => withoutSecrets(outcome, job))
+  }
   const step = known.step(lane)
   if (!step)
     return failed(
@@ -76,25 +80,26 @@ function runStep(
   step: KnownStep,
   job: JobAtHand,
 ): Outcome | Promise<Outcome> {
-  const sink = new ChunkSink(context, known, step, parts.limits, context.cursor as Saved | null)
+  const sink = new ChunkSink(context, known, step, job, parts.limits, context.cursor as Saved | null)
   const details = new Details(context, job, sink, parts.attachments)
   let returned: unknown
   try {
     returned = step.step.run(details, sink)
   } catch (error) {
-    return conclude(context, step, sink, thrown(error))
+    return conclude(context, step, job, sink, thrown(error))
   }
   if (!isThenable(returned)) {
     return sink.isUsed
-      ? ending(context, step, sink, Promise.resolve(returned))
-      : conclude(context, step, sink, returned)
+      ? ending(context, step, job, sink, Promise.resolve(returned))
+      : conclude(context, step, job, sink, returned)
   }
-  return ending(context, step, sink, returned)
+  return ending(context, step, job, sink, returned)
 }
 
 async function ending(
   context: Context<ChunkData>,
   step: KnownStep,
+  job: JobAtHand,
   sink: ChunkSink,
   run: PromiseLike<unknown>,
 ): Promise<Outcome> {
@@ -106,20 +111,39 @@ async function ending(
   } catch (error) {
     returned = thrown(error)
   }
-  return conclude(context, step, sink, returned)
+  return conclude(context, step, job, sink, returned)
 }
 
 /** An outcome may be thrown from wherever a step is deep in its work; anything else is an error. */
 function thrown(error: unknown): StepOutcome {
-  return isOutcome(error) ? error : { kind: 'retry', error: messageOf(error) }
+  return isOutcome(error) ? error : { kind: 'retry', error: messageOf(error), reason: reasonOf(error) }
 }
 
-function conclude(context: Context<ChunkData>, { step }: KnownStep, sink: ChunkSink, returned: unknown): Outcome {
+function conclude(
+  context: Context<ChunkData>,
+  step: KnownStep,
+  job: JobAtHand,
+  sink: ChunkSink,
+  returned: unknown,
+): Outcome {
+  return withoutSecrets(outcomeOf(context, step, sink, returned), job)
+}
+
+/** Messages are read by more people than secrets are meant for. */
+function withoutSecrets(outcome: Outcome, { secrets }: JobAtHand): Outcome {
+  if (outcome.kind !== 'retry' && outcome.kind !== 'fail') return outcome
+  const { error } = outcome
+  const shown = error === undefined ? outcome : { ...outcome, error: redactedText(error, secrets) }
+  return shown.reason === undefined ? shown : { ...shown, reason: redactedText(shown.reason, secrets) }
+}
+
+function outcomeOf(context: Context<ChunkData>, { step }: KnownStep, sink: ChunkSink, returned: unknown): Outcome {
   const { data } = context
   if (sink.fault) return failed('bad output', sink.fault.message, data)
-  if (returned === undefined || returned === null) return completed(context, sink, defaultRecords(data, step))
+  if (returned === undefined) return completed(context, sink, defaultRecords(data, step))
   if (!isOutcome(returned)) {
-    const what = typeof returned === 'object' ? JSON.stringify(returned).slice(0, 100) : String(returned)
+    const what =
+      typeof returned === 'object' && returned !== null ? JSON.stringify(returned).slice(0, 100) : String(returned)
     return failed(
       'no outcome',
       `Step ${step.id} returned ${what}; a step returns done(), retry(), retryLater(), fail() or nothing.`,
@@ -135,7 +159,8 @@ function conclude(context: Context<ChunkData>, { step }: KnownStep, sink: ChunkS
       }
       return completed(context, sink, returned.records ?? defaultRecords(data, step))
     case 'retry':
-      return retried(returned.error, returned.delayMs)
+      // Messages differ from one to the next, and there may be many: the reason is a phrase by which they can be counted.
+      return retried(returned.error, returned.delayMs, returned.reason ?? 'attempts spent')
     case 'poll':
       return later(context, step, returned.afterMs)
     case 'fail':
@@ -265,7 +290,7 @@ class Details implements StepDetails {
   }
 
   get progress() {
-    return this.#context.progress
+    return (value: unknown) => this.#context.progress(redacted(value))
   }
 
   get checkpoint() {

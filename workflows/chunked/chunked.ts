@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path'
 import { type Actor, type Clock, type Control, type Implementation, implement, SluiceError, systemClock } from 'sluice'
 import { AttachmentStore, type GivenAttachment } from './attachments.ts'
+import type { ChunkData } from './chunk-data.ts'
 import { chunkedChunk } from './chunk-machine.ts'
 import { chunkPolicy, chunkProcessor } from './chunk-processor.ts'
 import { chunkAssigns, chunkCriteria } from './chunk-rules.ts'
@@ -11,7 +12,8 @@ import { chunkedJob } from './job-machine.ts'
 import { jobProcessors } from './job-processors.ts'
 import { jobAssigns, jobCriteria } from './job-rules.ts'
 import { type ChunkFilter, type ChunkPage, chunksOf, type JobView, jobOf, jobView, warningsOf } from './job-view.ts'
-import { parsedParameters, refuseOutside } from './parameters.ts'
+import { parsedParameters, refuseOutside, secretsOf } from './parameters.ts'
+import { redacted } from './redaction.ts'
 import { type ChunkedLimits, chunkedLimits } from './settings.ts'
 
 export interface ChunkedOptions {
@@ -117,7 +119,7 @@ export function openChunked(options: ChunkedOptions): Chunked {
         processors: jobProcessors(definitions),
         criteria: jobCriteria,
         assigns: jobAssigns,
-        tuning: { retentionMs: ({ data, state }) => retentionOf(definitions, data, state) },
+        tuning: { retentionMs: ({ data, state }) => retentionOf(definitions, data, state), shown: shownJob },
       }),
       implement(chunkedChunk, {
         processors: { step: chunkProcessor({ definitions, attachments, limits }) },
@@ -126,6 +128,7 @@ export function openChunked(options: ChunkedOptions): Chunked {
         tuning: {
           policy: chunkPolicy(definitions),
           ceilings: { step: definitions.ceilings },
+          shown: shownChunk,
           serves: {
             what: 'job definition',
             names: definitions.all.map(nameOf),
@@ -173,6 +176,7 @@ async function start(
 ): Promise<Started> {
   const definition = definitions.get(id, version)
   const parameters = parsedParameters(definition, given)
+  const { paths: secrets } = secretsOf(definition, given, parameters)
   if (roots) await refuseOutside(definition, parameters, roots)
   const isAsked = !Array.isArray(files) || files.length > 0
   if (isAsked && !store) {
@@ -184,6 +188,7 @@ async function start(
     version: definition.version,
     // JSON has no undefined: a key that is dropped would not fit the data any more.
     parameters: parameters ?? null,
+    ...(secrets.length > 0 ? { secrets: secrets.map((path) => [...path]) } : {}),
     plan: planOf(definition),
     collection: collection ?? null,
     ...(roots ? { roots: roots.map((root) => resolve(root)) } : {}),
@@ -215,7 +220,7 @@ async function refuseOther(
   key: string | undefined,
   { parameters, attachmentFolder }: JobData,
 ): Promise<void> {
-  const existing = (await control.get(id)).data as JobData
+  const existing = (await control.get(id, { secrets: true })).data as JobData
   const isSame =
     JSON.stringify(existing.parameters) === JSON.stringify(JSON.parse(JSON.stringify(parameters ?? null))) &&
     existing.attachmentFolder === attachmentFolder
@@ -225,6 +230,19 @@ async function refuseOther(
     `The key ${key} was used for job ${id}, with other parameters or attachments. Use another key.`,
     { id, key },
   )
+}
+
+/** What people see: views have the names of secrets, and only steps their values. */
+function shownJob(data: JobData): JobData {
+  return { ...data, parameters: redacted(data.parameters, data.secrets) }
+}
+
+function shownChunk(data: ChunkData): ChunkData {
+  return {
+    ...data,
+    data: redacted(data.data),
+    ...(data.output ? { output: data.output.map((item) => redacted(item)) } : {}),
+  }
 }
 
 /** A process that does not know the definition keeps its jobs. */

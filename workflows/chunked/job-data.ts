@@ -46,6 +46,8 @@ export const jobData = z.strictObject({
   definition: z.string(),
   version: z.int(),
   parameters: z.unknown(),
+  /** Where secrets stand in the parameters: views hide them. Absent: none is known. */
+  secrets: z.array(z.array(z.string())).optional(),
   plan,
   /** Label: whose it is. Holds and rights go by it. */
   collection: z.string().nullable(),

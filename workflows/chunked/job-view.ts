@@ -82,7 +82,7 @@ export async function jobView(control: Control, id: number, now: number): Promis
     recordsPerSecond: records === 0 || elapsedMs <= 0 ? null : (records * 1_000) / elapsedMs,
     errorCount: sum('errors') + (progress.sums.recovered ?? 0),
     warningCount: sum('warnings'),
-    errorMessage,
+    errorMessage: detail.state === 'failed' ? await withExample(control, id, steps, errorMessage) : errorMessage,
     reasons: progress.reasons,
     steps,
     report: data.report ?? null,
@@ -91,6 +91,21 @@ export async function jobView(control: Control, id: number, now: number): Promis
     sentence: explanation?.sentence ?? `Job ${id} was removed by retention; this is what is left of it.`,
     purged: detail.purged,
   }
+}
+
+/** Reasons are short, as they are counted: what the first failed chunk says tells more. */
+async function withExample(
+  control: Control,
+  id: number,
+  steps: readonly StepProgress[],
+  errorMessage: string | null,
+): Promise<string | null> {
+  const failing = steps.find(({ failed }) => failed > 0)
+  if (!failing) return errorMessage
+  const { chunks } = await chunksOf(control, id, { step: failing.id, states: ['failed'], limit: 1 })
+  const message = chunks[0]?.errorMessage ?? null
+  if (message === null || errorMessage?.includes(message)) return errorMessage
+  return `${errorMessage ?? 'The job failed'} (chunk ${chunks[0]!.id}: ${message})`
 }
 
 /** A chunk as people see it. */

@@ -8,6 +8,8 @@ export interface JobAtHand {
   readonly job: StepJob
   readonly attachments: readonly Attachment[]
   readonly attachmentFolder: string | null
+  /** Values that no message may hold. */
+  readonly secrets: readonly string[]
 }
 
 /** The jobs that were needed last. */
@@ -32,6 +34,7 @@ export class JobsAtHand {
       job: { id: parent.id, definition, version, parameters, collection, roots },
       attachments,
       attachmentFolder,
+      secrets: (data.secrets ?? []).flatMap((path) => textAt(parameters, path)),
     }
     this.#jobs.delete(parent.id)
     this.#jobs.set(parent.id, job)
@@ -39,4 +42,10 @@ export class JobsAtHand {
     if (this.#jobs.size > this.#max && !oldest.done) this.#jobs.delete(oldest.value)
     return job
   }
+}
+
+function textAt(value: unknown, path: readonly string[]): readonly string[] {
+  let found = value
+  for (const key of path) found = (found as Readonly<Record<string, unknown>> | null | undefined)?.[key]
+  return typeof found === 'string' || typeof found === 'number' ? [String(found)] : []
 }

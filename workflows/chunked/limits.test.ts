@@ -67,6 +67,32 @@ describe('concurrency of a step', () => {
   })
 })
 
+describe('reasons', () => {
+  test('300 different messages are a few reasons: the code or class of what was thrown, or that attempts were spent', async () => {
+    const job = defineJob({ id: 'many', version: 1, parameters: none, tolerance: { percent: 100 } })
+      .firstStep({ id: 'list', output: z.number(), run: numbers(300) })
+      .step({
+        id: 'each',
+        retry: { attemptsMax: 2, backoff: { firstMs: 1, maxMs: 1 } },
+        run: ({ data }) => {
+          if (data % 3 === 0) return retry(`busy with ${data}`)
+          if (data % 3 === 1) throw Object.assign(new Error(`no file ${data}`), { code: 'ENOENT' })
+          throw new TypeError(`${data} is no letter`)
+        },
+      })
+    await using stage = await Stage.open('memory', [job])
+    const view = await stage.run(job, {})
+    assert.deepEqual(view.reasons, {
+      'attempts spent': 100,
+      'ENOENT, attempts spent': 100,
+      'TypeError, attempts spent': 100,
+    })
+    const messages = new Set((await stage.chunks(view.id, 'each')).map(({ errorMessage }) => errorMessage))
+    assert.equal(messages.size, 300, 'each chunk keeps its own')
+    assert.ok(messages.has('After 2 of 2 attempts: busy with 0'))
+  })
+})
+
 describe('timeout of a step', () => {
   test('a run that takes too long is dropped, and counts as an attempt; its signal says so', async () => {
     const ended: string[] = []
@@ -91,7 +117,7 @@ describe('timeout of a step', () => {
     assert.ok(view.endTime! - view.startTime! < 10 * 60_000, 'its own time, not the machine’s')
     assert.deepEqual(ended, ['aborted: true', 'aborted: true'])
     const [chunk] = await stage.chunks(id, 'second')
-    assert.equal(chunk?.errorMessage, 'step took longer than 60000 ms.')
+    assert.equal(chunk?.errorMessage, 'After 2 of 2 attempts: step took longer than 60000 ms.')
     assert.equal(chunk?.errorCount, 2)
   })
 

@@ -215,7 +215,10 @@ for (const kind of storeKinds) {
       await using stage = await Stage.open(kind, [job])
       const view = await stage.run(job, {})
       assert.deepEqual([view.state, view.errorCount, runs], ['failed', 4, 4])
-      assert.match(view.errorMessage!, /1 of 1 chunk of step only failed: error 4/)
+      assert.match(
+        view.errorMessage!,
+        /1 of 1 chunk of step only failed: error thrown, attempts spent \(chunk \d+: After 4 of 4 attempts: error 4\)/,
+      )
       assert.ok(view.endTime)
       const [chunk] = await stage.chunks(view.id)
       assert.equal((await stage.path(chunk!.id)).filter((state) => state === 'error').length, 3)

@@ -4,7 +4,7 @@
  */
 export type StepOutcome =
   | { readonly kind: 'done'; readonly records?: number }
-  | { readonly kind: 'retry'; readonly error: string; readonly delayMs?: number }
+  | { readonly kind: 'retry'; readonly error: string; readonly delayMs?: number; readonly reason?: string }
   | { readonly kind: 'poll'; readonly afterMs: number | null }
   | { readonly kind: 'fail'; readonly reason: string; readonly error?: string }
 

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { nameOf } from './definitions.ts'
 import type { JobDefinition } from './job-definition.ts'
 import { leadsWithin } from './place.ts'
+import { redactedText } from './redaction.ts'
 
 /** The parts of a JSON Schema in which marks can stand. */
 interface Schema {
@@ -40,12 +41,43 @@ export function parameterSchema({ parameters }: Pick<JobDefinition, 'parameters'
 export function parsedParameters(definition: JobDefinition, given: unknown): unknown {
   const parsed = definition.parameters.safeParse(given)
   if (parsed.success) return parsed.data
-  const faults = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'parameters'}: ${issue.message}`)
+  const { values } = secretsOf(definition, given, given)
+  const faults = parsed.error.issues.map(
+    (issue) => `${issue.path.join('.') || 'parameters'}: ${redactedText(issue.message, values)}`,
+  )
   throw new SluiceError('invalid', `The parameters of job ${nameOf(definition)} do not fit: ${faults.join('; ')}.`, {
     definition: definition.id,
     version: definition.version,
     faults,
   })
+}
+
+const secretsMax = 1_000
+
+/** The parameters' secrets: those under marked fields of what was given, and where these stand in what steps see. */
+export function secretsOf(
+  definition: JobDefinition,
+  given: unknown,
+  parameters: unknown,
+): { readonly values: readonly string[]; readonly paths: readonly (readonly string[])[] } {
+  const schema = parameterSchema(definition)
+  const marked = [...markedValues(schema, given, 'secret'), ...markedValues(schema, parameters, 'secret')]
+  if (marked.length === 0) return { values: [], paths: [] }
+  const values = [...new Set(marked.flatMap(({ value }) => leavesOf(value).map(({ text }) => text)))].filter(Boolean)
+  const moved = leavesOf(parameters).filter(({ text }) => values.some((value) => text.includes(value)))
+  const paths = [...markedValues(schema, parameters, 'secret'), ...moved].map(({ path }) => path.map(String))
+  // So many are one: all of it is hidden.
+  return { values, paths: paths.length > secretsMax ? [[]] : paths }
+}
+
+/** Texts and numbers, with where they stand. */
+function leavesOf(
+  value: unknown,
+  path: readonly string[] = [],
+): { readonly path: readonly string[]; readonly text: string }[] {
+  if (typeof value === 'string' || typeof value === 'number') return [{ path, text: String(value) }]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, item]) => leavesOf(item, [...path, key]))
 }
 
 /** Refuses parameters that name a file or folder outside of these folders, whatever links say. */

@@ -104,7 +104,7 @@ for (const kind of storeKinds) {
             throw new Error('bad output')
           },
         },
-        /The reducer report failed: bad output/,
+        /The reducer report failed: .*bad output/,
       ],
       [
         'consume says fail',
@@ -115,7 +115,7 @@ for (const kind of storeKinds) {
         },
         /The reducer report failed: bad output/,
       ],
-      ['consume rejects', { consume: () => Promise.reject('text only') }, /The reducer report failed: text only/],
+      ['consume rejects', { consume: () => Promise.reject('text only') }, /The reducer report failed: .*text only/],
       [
         'initial throws',
         {
@@ -123,7 +123,7 @@ for (const kind of storeKinds) {
             throw new Error('no beginning')
           },
         },
-        /The reducer report failed: no beginning/,
+        /The reducer report failed: .*no beginning/,
       ],
       [
         'report throws',
@@ -132,7 +132,7 @@ for (const kind of storeKinds) {
             throw new Error('no report')
           },
         },
-        /The reducer report failed: no report/,
+        /The reducer report failed: .*no report/,
       ],
       [
         'report says retry for ever',
@@ -141,7 +141,7 @@ for (const kind of storeKinds) {
             throw retry('again', 1)
           },
         },
-        /The reducer report failed: again/,
+        /The reducer report failed: .*again/,
       ],
       ['the report is too big', { report: () => 'r'.repeat(300_000) }, /The reducer report failed: .*300\d+ bytes/],
       ['the report is no data', { report: () => ({ big: 1n }) }, /The reducer report failed: .*BigInt/],

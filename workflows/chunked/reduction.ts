@@ -5,6 +5,7 @@ import {
   isSluiceError,
   messageOf,
   type Outcome,
+  reasonOf,
   retry as retried,
 } from 'sluice'
 import type { ChunkData } from './chunk-data.ts'
@@ -89,12 +90,13 @@ export async function reduce(
 
 function ended({ id }: ReducerDefinition, error: unknown): Outcome {
   if (isOutcome(error) && error.kind === 'fail') return failed(error.reason, error.error)
-  if (isOutcome(error) && error.kind === 'retry') return retried(error.error, error.delayMs)
+  if (isOutcome(error) && error.kind === 'retry')
+    return retried(error.error, error.delayMs, error.reason ?? 'attempts spent')
   // A checkpoint that is refused will be refused again.
   if (isSluiceError(error) && error.code === 'invalid') {
     return failed('accumulator refused', `What reducer ${id} gathers could not be saved: ${error.message}`)
   }
-  return retried(messageOf(error))
+  return retried(messageOf(error), undefined, reasonOf(error))
 }
 
 interface SourcePage {

@@ -1,6 +1,8 @@
 import { type Child, type Context, messageOf, SluiceError } from 'sluice'
 import { type ChunkData, newChunk } from './chunk-data.ts'
 import { firstAfterMs, type Known, type KnownStep, type Target } from './definitions.ts'
+import type { JobAtHand } from './jobs-at-hand.ts'
+import { redactedText } from './redaction.ts'
 import type { ChunkedLimits } from './settings.ts'
 import type { Sink, StepSettings } from './step.ts'
 
@@ -34,6 +36,7 @@ export class ChunkSink implements Sink {
   readonly #known: Known
   readonly #step: KnownStep
   readonly #limits: ChunkedLimits
+  readonly #secrets: readonly string[]
   #buffer: Child[] = []
   #gatherings: Map<Target, Gathering> | null = null
   #writing: Promise<void> | null = null
@@ -49,6 +52,7 @@ export class ChunkSink implements Sink {
     context: Context<ChunkData>,
     known: Known,
     step: KnownStep,
+    { secrets }: Pick<JobAtHand, 'secrets'>,
     limits: ChunkedLimits,
     saved: Saved | null = null,
   ) {
@@ -56,6 +60,7 @@ export class ChunkSink implements Sink {
     this.#known = known
     this.#step = step
     this.#limits = limits
+    this.#secrets = secrets
     if (!saved) return
     const { output, warnings, warned, recovered } = saved.kept
     this.output = output && [...output]
@@ -109,7 +114,8 @@ export class ChunkSink implements Sink {
     const { warningsMax, messageMax } = this.#limits
     this.warned += 1
     this.warnings ??= []
-    if (this.warnings.length < warningsMax) this.warnings.push(String(message).slice(0, messageMax))
+    if (this.warnings.length < warningsMax)
+      this.warnings.push(redactedText(String(message), this.#secrets).slice(0, messageMax))
   }
 
   recoveredError(message: string): void {
