@@ -28,7 +28,7 @@ type Begin = (answered: () => void) => void
 /**
  * Fair shares between callers. All requests run on one thread, first come, first served: a thousand lists of one token would be answered
  * before the first of another. Here each turn of the event loop begins a few requests, one of each caller after the other, and of each
- * caller only so many are under way.
+ * caller only so many are under way. docs/decisions/0039.
  */
 export class FairTurns {
   readonly #options: FairTurnsOptions

@@ -248,8 +248,12 @@ async function guard(
     const kind = request.method === 'GET' || request.method === 'HEAD' ? 'read' : 'write'
     try {
       turns.enter(request.caller.actor, kind, (answered) => {
-        if (reply.raw.closed) answered()
-        else reply.raw.once('close', answered)
+        if (request.raw.socket.destroyed) {
+          // It went away while it waited: nothing of its body will come, and nobody hears an answer.
+          answered()
+          return done(new HttpRefusal('invalid', 'The request broke off.'))
+        }
+        reply.raw.once('close', answered)
         done(null, payload)
       })
     } catch (error) {
