@@ -335,6 +335,28 @@ describe('a retry that was interrupted', () => {
 })
 
 describe('looking', () => {
+  test('batches with the names of their files; failed items as a table that can be typed from, and as CSV', async () => {
+    const cwd = newFolder()
+    const elements = [{ id: 1_000_170, type: 'song' }, null, story(1)]
+    await sluice(cwd, 'upload', 'run', written(cwd, 'first.json', JSON.stringify(elements)))
+    await sluice(cwd, 'upload', 'run', written(cwd, 'second.json', good))
+    const list = await sluice(cwd, 'upload', 'list')
+    assert.match(list.out, /^id +state +file +items +failed +uploaded +by\n\d+ +completed +second\.json +3 +0 /)
+    assert.match(list.out, /\n1 +partially completed +first\.json +3 +2 /)
+    const { batches } = resultIn(await sluice(cwd, 'upload', 'list', '--json', '--limit', '1')) as { batches: object[] }
+    assert.equal(batches.length, 1)
+    assert.match((await sluice(cwd, 'upload', 'errors', '1')).out, / 1000170 /)
+    const csv = await sluice(cwd, 'upload', 'errors', '1', '--csv')
+    const [head, first, second, end] = csv.out.split('\r\n')
+    assert.equal(head, 'itemIndex,offset,hnId,errorType,reason,errorMessage,occurredAt,retryCount')
+    assert.match(first!, /^0,1,1000170,VALIDATION,unknown type,"""type"" is ""song"";.*",\d{4}-.*Z,1$/)
+    assert.match(second!, /^1,\d+,,VALIDATION,null element,/)
+    assert.equal(end, '')
+    const page = await sluice(cwd, 'upload', 'errors', '1', '--csv', '--limit', '1')
+    assert.match(page.err, /^There are more: sluice upload errors 1 --after \d+ --limit 1 --csv\n$/)
+    assert.equal((await sluice(cwd, 'upload', 'errors', '1', '--csv', '--json')).status, 2)
+  })
+
   test('without a store nothing is made; an unknown batch is not found', async () => {
     const cwd = newFolder()
     const missing = await sluice(cwd, 'upload', 'show', '1')

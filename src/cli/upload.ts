@@ -37,6 +37,13 @@ export function uploadCommand(doing: Doing): Command {
     .addHelpText('after', exitStatus)
     .action(doing(async () => (await import('./upload/run.ts')).run))
 
+  at(upload.command('list'))
+    .description('the batches, the newest first, with the names of their files')
+    .option('--after <id>', 'go on after this one', wholeNumber)
+    .option('--limit <count>', 'how many', pageSize, 20)
+    .option(...json)
+    .action(doing(async () => (await import('./upload/list.ts')).list))
+
   at(upload.command('show'))
     .argument('<id>', 'the batch', wholeNumber)
     .description('what became of a batch')
@@ -47,7 +54,8 @@ export function uploadCommand(doing: Doing): Command {
     .argument('<id>', 'the batch', wholeNumber)
     .description('the items that failed, page by page')
     .option('--after <id>', 'go on after this one', wholeNumber)
-    .option('--limit <count>', 'how many', pageSize, 20)
+    .option('--limit <count>', 'how many (default: 20; as CSV all)', pageSize)
+    .option('--csv', 'all of them as CSV, for a spreadsheet')
     .option(...json)
     .action(doing(async () => (await import('./upload/errors.ts')).errors))
 

@@ -105,3 +105,32 @@ test('a file that was sent with a wrong content type is not stuck: with the righ
     existing: true,
   })
 })
+
+test('the error summary has the failed items of this moment, as their list has', async () => {
+  const { stage, kit } = await openKit()
+  await using _ = stage
+  const { id } = await stage.send('[null,{}]')
+  await kit.drain()
+  const agree = async (total: number) => {
+    const { errorSummary, itemsErrored } = await stage.view(id)
+    const { errors } = await stage.upload.errors(stage.control, id)
+    const listed = Object.entries(Object.groupBy(errors, ({ reason }) => reason))
+    assert.deepEqual(
+      Object.fromEntries((errorSummary?.byReason ?? []).map(({ reason, count }) => [reason, count])),
+      Object.fromEntries(listed.map(([reason, items]) => [reason, items?.length])),
+    )
+    assert.deepEqual([errorSummary?.total ?? 0, itemsErrored], [total, total])
+  }
+  await agree(2)
+  await stage.control.hold({ machine: 'upload_batch' }, { reason: 'a test looks', owner: 'test' })
+  await stage.control.act(id, 'retry_batch', operator)
+  assert.equal((await stage.view(id)).state, 'uploaded')
+  await agree(2)
+})
+
+test('a report ends its sentences once', async () => {
+  await using stage = await Stage.open('memory')
+  const { failure } = await stage.run('[{"id":1')
+  assert.match(failure!.report, /Reason: .*truncated/)
+  assert.doesNotMatch(failure!.report, /\.\./)
+})

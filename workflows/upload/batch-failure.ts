@@ -122,7 +122,7 @@ function reportOf(batch: View<BatchData>, failure: Omit<BatchFailure, 'report'>,
   const counts = lanes && itemCounts(lanes, data.totalItemsInFile ?? 0)
   const lines = [
     `Upload batch ${batch.id}, file ${data.fileName} (${data.received.fileSize} bytes, MD5 ${data.received.md5}), failed in ${failure.state}.`,
-    `Reason: ${failure.reason}.`,
+    `Reason: ${failure.reason.replace(/\.$/, '')}.`,
     ...(failure.error && failure.error !== failure.reason ? [`Error: ${failure.error}`] : []),
     ...(failure.processor ? [`Processor ${failure.processor}, attempt ${failure.attempt}.`] : []),
     ...(failure.actor ? [`Asked for by ${failure.actor}.`] : []),

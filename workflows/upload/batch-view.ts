@@ -2,7 +2,7 @@ import { type Control, type Detail, type Entity, type Progress, SluiceError } fr
 import type { BatchData, BatchFailure, ErrorSummary, ResultSummary } from './batch-data.ts'
 import { uploadBatch } from './batch-machine.ts'
 import { type RetryView, retryOf } from './batch-retry.ts'
-import { itemCounts, unknownReason } from './item-counts.ts'
+import { type ItemCounts, itemCounts, unknownReason } from './item-counts.ts'
 import type { ItemData } from './item-data.ts'
 
 /** A batch as people see it: its fields under the requirement's names, its counts from the tallies of this moment. */
@@ -93,7 +93,7 @@ export async function batchView(control: Control, id: number, isOperator = false
     trouble: progress.trouble,
     reasons: counts.reasons,
     resultSummary: data.resultSummary ?? null,
-    errorSummary: data.errorSummary ?? null,
+    errorSummary: currentErrors(data.errorSummary ?? null, counts),
     failure: data.failure ? (failure as Omit<BatchFailure, 'stackTrace'>) : null,
     stackTrace: isOperator ? stackTrace : null,
     retryCount: data.retryCount ?? 0,
@@ -105,6 +105,19 @@ export async function batchView(control: Control, id: number, isOperator = false
     work: detail.progress,
     sentence: explanation.sentence,
   }
+}
+
+/** Counts of this moment, as errorDetails has its items, with the samples that were taken when the batch closed last. */
+function currentErrors(taken: ErrorSummary | null, { failed, reasons }: ItemCounts): ErrorSummary | null {
+  if (failed === 0) return null
+  const byReason = Object.entries(reasons)
+    .sort(([, one], [, other]) => other - one)
+    .map(([reason, count]) => ({
+      reason,
+      count,
+      samples: taken?.byReason.find((row) => row.reason === reason)?.samples ?? [],
+    }))
+  return { ...taken, total: failed, byReason }
 }
 
 function attentionIn({ notification }: BatchData): readonly string[] {

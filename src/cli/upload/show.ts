@@ -34,7 +34,7 @@ function factsOf(view: UploadBatchView, host: Host): readonly string[] {
     ['uploaded', `${momentOf(view.uploadedAt, host)} by ${plain(view.uploadedBy, 100)}`],
     ['started', from ? momentOf(from, host) : null],
     ['ended', to ? `${momentOf(to, host)}${from ? `, after ${durationOf(to - from)}` : ''}` : null],
-    ['retries', view.retryCount ? `${view.retryCount}, the last ${momentOf(view.lastRetryAt, host)}` : null],
+    ['failures', view.retryCount ? `${view.retryCount}, the last ${momentOf(view.lastRetryAt, host)}` : null],
   ]
   return [
     `Batch ${view.id} is ${view.state.replaceAll('_', ' ')}. ${plain(view.sentence)}`,
