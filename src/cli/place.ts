@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname } from 'node:path'
-import { type Logger, pino } from 'pino'
+import type { Logger } from 'pino'
 import type { Control } from '../control.ts'
 import { Engine } from '../engine/engine.ts'
 import { SluiceError } from '../errors.ts'
@@ -10,6 +10,7 @@ import { openSluice, openStore } from '../index.ts'
 import { parseStoreAddress, shownStore, storeFile } from '../store-address.ts'
 import { type Layout, layoutOf } from './family/layout.ts'
 import type { Environment } from './host.ts'
+import { openLog } from './log.ts'
 import { migrationOf, refuseOlder } from './migration.ts'
 import { commandLine } from './text.ts'
 
@@ -134,5 +135,5 @@ function missing(store: string, first: string): SluiceError {
 
 /** Results are on standard output, so logs are on the error stream, and only if somebody asked for them. */
 function logOf(level = 'silent'): Logger {
-  return pino({ level }, pino.destination({ fd: 2, sync: true }))
+  return openLog(level)
 }

@@ -190,3 +190,33 @@ describe('worker', () => {
     assert.ok(!existsSync(join(cwd, 'sluice-server')))
   })
 })
+
+test('a worker tells its health and what it ran, children included, at an address of its own', async () => {
+  const cwd = newFolder()
+  const items = [1, 2, 3].map((id) => ({ id, type: id === 3 ? 'nonsense' : 'story' }))
+  written(cwd, 'items.json', JSON.stringify(items))
+  const worker = start(cwd, ['worker', '--metrics', '0', '--json'])
+  started.push(worker)
+  const { metrics } = JSON.parse((await worker.told(/^\{.*\}\n/)) ?? 'null') as { metrics: string }
+  const page = async (path: string, method = 'GET') => {
+    const answer = await fetch(`${metrics}${path}`, { method })
+    return [answer.status, await answer.text()] as const
+  }
+  assert.deepEqual(await page('/health'), [200, '{"status":"ok"}\n'])
+  assert.deepEqual(await page('/ready'), [200, '{"status":"ready"}\n'])
+  assert.equal((await page('/other'))[0], 404)
+  assert.equal((await page('/metrics', 'POST'))[0], 405)
+  assert.match((await page('/metrics'))[1], /^sluice_moves_total 0$/m)
+  // The server takes the file; only the worker knows what to do with it.
+  const { url } = await served(cwd, '--machines', 'walk')
+  const ran = resultIn(await sluice(cwd, 'upload', 'run', 'items.json', '--server', url, '--json'))
+  assert.deepEqual([ran.completed, ran.failed], [2, 1])
+  const [, text] = await page('/metrics')
+  const value = (name: string, labels: RegExp) =>
+    [...text.matchAll(new RegExp(`^${name}{(.*)} (\\d+)$`, 'gm'))]
+      .filter(([, all = '']) => labels.test(all))
+      .map(([, , count]) => Number(count))
+  assert.deepEqual(value('sluice_settled_total', /machine="upload_item".*state="completed",outcome="success"/), [2])
+  assert.deepEqual(value('sluice_settled_total', /machine="upload_item".*state="failed",outcome="failure"/), [1])
+  assert.ok(value('sluice_runs_total', /machine="upload_item".*end="done"/).length > 0, text)
+})

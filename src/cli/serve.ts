@@ -27,6 +27,7 @@ export function serveCommands(doing: Doing): readonly Command[] {
 
   const worker = atWork(new Command('worker'))
     .description('an engine without an API, on a store that others share')
+    .option('--metrics <address>', 'answer /health, /ready and /metrics at this host:port, or port of this machine')
     .addHelpText('after', `${hosts}${precedence}`)
     .action(doing(async () => (await import('./serve/worker.ts')).worker))
 

@@ -76,7 +76,7 @@ async function actOnOne(
   const verdict = await services.completer.commit(move)
   switch (verdict.kind) {
     case 'saved':
-      tell(services.log, entity, decision)
+      tell(services, services.registry.get(entity.machine, entity.version).machine, entity, decision)
       return decision.request && decision.hops.length === 0
         ? { kind: 'requested', id, edge: decision.request.name }
         : { kind: 'done', id, state: move.state }

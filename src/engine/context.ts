@@ -89,6 +89,14 @@ export class ProcessorContext implements Context {
     return this.#log
   }
 
+  /** The processor threw. A run that was aborted often ends so, and is no fault. */
+  threw(error: unknown): void {
+    if (this.#running.aborted || this.#running.dropped) return
+    const { id, machine } = this.#running.entity
+    const fields = { entity: id, machine, processor: this.#processor, attempt: this.#attempt, err: error }
+    this.#services.report.write('warn', `throw ${machine} ${this.#processor}`, fields, 'a processor threw')
+  }
+
   get input(): unknown {
     const input = this.#running.entity.request?.input
     return input ? JSON.parse(input) : null

@@ -5,10 +5,12 @@ import { SluiceError } from '../errors.ts'
 import type { Implementation } from '../implementation.ts'
 import { type Limits, limitsOf } from '../limits.ts'
 import { machineWarnings } from '../machine-warning.ts'
-import type { Signal, Store } from '../store.ts'
+import type { RunFigures } from '../run-figures.ts'
+import type { Move, Signal, Store } from '../store.ts'
 import { Completer } from './completer.ts'
 import { LocalControl } from './local-control.ts'
 import { Registry } from './registry.ts'
+import { RunReport } from './run-report.ts'
 import type { Services } from './services.ts'
 import { whenStoreAnswers } from './store-answer.ts'
 import { Sweeper } from './sweeper.ts'
@@ -49,11 +51,23 @@ export class Engine {
     const registry = new Registry([...options.implementations, walkImplementation()])
     const name = `${options.name ?? 'engine'}-${token(clock)}`
     const log = options.log ?? pino({ level: 'warn' })
+    const report = new RunReport(clock, log)
     const troubles = new Troubles(clock, log)
     const trouble = troubles.of('a commit', 10)
-    const completer = new Completer(options.store, clock, limits, name, trouble, (move) => this.#expect(move.wait))
+    const completer = new Completer(options.store, clock, limits, name, trouble, (move) => this.#saved(move))
     const readTrouble = troubles.of('a read of a run', 10)
-    this.#services = { store: options.store, clock, limits, registry, completer, log, troubles, readTrouble, name }
+    this.#services = {
+      store: options.store,
+      clock,
+      limits,
+      registry,
+      completer,
+      log,
+      report,
+      troubles,
+      readTrouble,
+      name,
+    }
     this.#worker = new Worker(this.#services, {
       name,
       host: options.host ?? 'local',
@@ -113,6 +127,20 @@ export class Engine {
         this.#services.log.warn({ machine: name, version, ...warning }, message)
       }
     }
+  }
+
+  #saved({ wait, children }: Move): void {
+    this.#expect(wait)
+    const { registry, report } = this.#services
+    // A bad row of a file is a child that is born failed: it never runs.
+    for (const { settled, machine, version, state } of children) {
+      if (settled) report.settled(registry.get(machine, version).machine, state)
+    }
+  }
+
+  /** What this process has run since it started. */
+  figures(): RunFigures {
+    return this.#services.report.figures()
   }
 
   #isStopped(): boolean {

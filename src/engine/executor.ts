@@ -65,6 +65,7 @@ export class Executor {
    */
   async timeOut(running: Running, error: string): Promise<void> {
     await running.writing
+    this.#timedOut(running, running.run.processor, error)
     const work = this.begin(running)
     const path = this.pathOf(work)
     const { attempts } = running.isFurther ? { attempts: 1 } : work
@@ -134,8 +135,19 @@ export class Executor {
   }
 
   #occurrence({ running }: Work, edge: Edge, outcome: Outcome): Occurrence {
+    const { machine } = running.run.implementation
+    // What was dropped has ended already: it was late, or its lease is over.
+    if (!running.dropped) this.#services.report.ended(machine, edge.processor as string, outcome.kind)
     if (outcome.kind === 'poll' && outcome.elsewhere) this.#worker.avoid(running.entity)
     return occurrenceOf(edge, outcome)
+  }
+
+  #timedOut({ entity, run }: Running, processor: string | null, error: string): void {
+    const { report } = this.#services
+    const { machine } = run.implementation
+    report.ended(machine, processor ?? run.state, 'timeout')
+    const fields = { entity: entity.id, machine: machine.name, processor, attempt: entity.attempts }
+    report.write('warn', `timeout ${machine.name} ${processor}`, fields, error)
   }
 
   /** It does not run: its last run timed out and nobody has recorded that yet, or accidents have used up all its attempts. */
@@ -143,7 +155,11 @@ export class Executor {
     const { attemptsMax, timeoutMs } = path.policy(edge.processor)
     // The worker began it by what the machine says; its own time may be another.
     if (timeoutMs !== work.running.timeoutMs) work.running.limit(timeoutMs)
-    if (work.timedOut) return timeoutOf(path.entity, edge, timeoutMs)
+    if (work.timedOut) {
+      const occurrence = timeoutOf(path.entity, edge, timeoutMs)
+      this.#timedOut(work.running, edge.processor ?? null, occurrence.error)
+      return occurrence
+    }
     return work.attempts > attemptsMax ? spent(path.entity.error, attemptsMax) : null
   }
 
@@ -175,7 +191,7 @@ export class Executor {
       running.dropped = true
       throw new Error(`The hops before were not saved: ${verdict.kind}.`)
     }
-    tell(this.#services.log, running.entity, decision)
+    tell(this.#services, running.run.implementation.machine, running.entity, decision)
     work.context?.settled()
     running.entity = afterMove(running.entity, move)
     running.wrote = false
@@ -229,7 +245,7 @@ export class Executor {
     const { running } = work
     switch (verdict.kind) {
       case 'saved':
-        tell(this.#services.log, running.entity, decision)
+        tell(this.#services, running.run.implementation.machine, running.entity, decision)
         if (!next) return null
         // Dropped while the move was being written (it was late, or the worker's lease was lost): nobody goes on with it here.
         if (running.dropped) {
@@ -370,7 +386,7 @@ export class Executor {
       this.#services.log.error({ entity: running.entity.id, machine: implementation.machine.name }, attempt)
       return null
     }
-    return this.#commitLast(attempt, () => tell(this.#services.log, running.entity, failure))
+    return this.#commitLast(attempt, () => tell(this.#services, implementation.machine, running.entity, failure))
   }
 
   /** A text says why what it did cannot be kept. */

@@ -90,19 +90,34 @@ export class GroupExecutor {
     }
     const spent = new Map<number, Occurrence>()
     const contexts: ProcessorContext[] = []
+    const ran: Work[] = []
     for (let position = 0; position < works.length; position += 1) {
       const work = works[position] as Work
       const path = this.#executor.pathOf(work)
       const over = this.#executor.spentOn(work, path, edge)
       if (over) spent.set(position, over)
-      else contexts.push(this.#executor.contextOf(work, path, edge))
+      else {
+        contexts.push(this.#executor.contextOf(work, path, edge))
+        ran.push(work)
+      }
     }
     const many = edge.then ? null : groupProcessorOf(processor)
     const one = (context: ProcessorContext) => runEdge(implementation, edge, processor, context)
     const outcomes = many && contexts.length > 1 ? await runMany(many, contexts, one) : await all(contexts.map(one))
     const plain = occurrenceOf(edge, plainDone)
     const occurrences: Occurrence[] = []
-    for (const outcome of outcomes) occurrences.push(outcome === plainDone ? plain : occurrenceOf(edge, outcome))
+    const { report } = this.#services
+    const { machine } = implementation
+    let done = 0
+    for (let position = 0; position < outcomes.length; position += 1) {
+      const outcome = outcomes[position] as Outcome
+      // What was dropped has ended already: it was late, or its lease is over.
+      const counts = !ran[position]?.running.dropped
+      if (counts && outcome.kind === 'done') done += 1
+      else if (counts) report.ended(machine, edge.processor as string, outcome.kind)
+      occurrences.push(outcome === plainDone ? plain : occurrenceOf(edge, outcome))
+    }
+    if (done > 0) report.ended(machine, edge.processor as string, 'done', done)
     // Each in its place: in the order of their positions.
     for (const [position, over] of spent) occurrences.splice(position, 0, over)
     return occurrences
@@ -125,8 +140,10 @@ export class GroupExecutor {
     for (let position = 0; position < moved.length; position += 1) {
       const { work, decision } = moved[position] as End
       const verdict = verdicts[position] as Verdict
-      if (verdict.kind === 'saved') tell(this.#services.log, work.running.entity, decision)
-      else await this.#executor.after(work, decision, work.context, moves[position] as Move, verdict, null)
+      if (verdict.kind === 'saved') {
+        const { entity, run } = work.running
+        tell(this.#services, run.implementation.machine, entity, decision)
+      } else await this.#executor.after(work, decision, work.context, moves[position] as Move, verdict, null)
     }
   }
 }

@@ -6,6 +6,7 @@ import { memoryStore } from '../store/memory/index.ts'
 import type { HeartRequest, Store } from '../store.ts'
 import { aWorker, manualClock } from '../testing/builders.ts'
 import { Membership } from './membership.ts'
+import { RunReport } from './run-report.ts'
 import type { Services } from './services.ts'
 
 const limits: Limits = { ...defaultLimits, leaseMs: 400, renewMs: 100 }
@@ -50,7 +51,8 @@ function scene() {
     },
   })
   const said: string[] = []
-  const services = { store, clock, limits, log: pino({ level: 'silent' }) } as unknown as Services
+  const log = pino({ level: 'silent' })
+  const services = { store, clock, limits, log, report: new RunReport(clock, log) } as unknown as Services
   const membership = new Membership(services, aWorker(), {
     lost: () => said.push('lost'),
     regained: () => said.push('regained'),

@@ -102,6 +102,7 @@ export class Membership {
     void heart.stop()
     // Whoever was no member yet is joining already.
     if (worker === null) return
+    this.#services.report.leaseLost()
     this.#services.log.warn({ worker }, 'the lease was lost; what was running is dropped and the worker registers anew')
     this.#events.lost()
     void this.join().then(() => {

@@ -9,13 +9,17 @@ import { type Edge, processorsOf } from '../transition.ts'
 import type { ProcessorContext } from './context.ts'
 
 /** A throw is a retry. What a processor returns at once is not awaited. */
-export function outcomeOf(processor: Processor, context: Context): Outcome | Promise<Outcome> {
+export function outcomeOf(processor: Processor, context: ProcessorContext): Outcome | Promise<Outcome> {
   try {
     const returned = processor(context)
-    if (isThenable(returned)) return Promise.resolve(returned).then((outcome) => outcome ?? plainDone, retryOf)
+    if (isThenable(returned))
+      return Promise.resolve(returned).then(
+        (outcome) => outcome ?? plainDone,
+        (error) => thrown(error, context),
+      )
     return returned ?? plainDone
   } catch (error) {
-    return retryOf(error)
+    return thrown(error, context)
   }
 }
 
@@ -63,6 +67,7 @@ export async function outcomesOf(
 }
 
 type Done = Extract<Outcome, { kind: 'done' }>
+type Retry = Extract<Occurrence, { cause: 'retry' }>
 
 function joinDone(before: Done, after: Done): Done {
   const data = after.data === undefined ? before.data : after.data
@@ -70,7 +75,8 @@ function joinDone(before: Done, after: Done): Done {
   return { kind: 'done', ...(data === undefined ? {} : { data }), ...(sums ? { sums } : {}) }
 }
 
-function retryOf(error: unknown): Outcome {
+function thrown(error: unknown, context: ProcessorContext): Outcome {
+  context.threw(error)
   return { kind: 'retry', error: messageOf(error), reason: reasonOf(error) }
 }
 
@@ -120,7 +126,7 @@ export function timeoutText(processor: string, timeoutMs: number): string {
 }
 
 /** The timeout of the run before, whose lease the store ended: it left the error that it was told. */
-export function timeoutOf({ error }: Entity, { name, processor = name }: Edge, timeoutMs: number): Occurrence {
+export function timeoutOf({ error }: Entity, { name, processor = name }: Edge, timeoutMs: number): Retry {
   const said = error === null || error === outranTimeout ? timeoutText(processor, timeoutMs) : error
   return { cause: 'retry', error: said, reason: 'timeout', processor }
 }

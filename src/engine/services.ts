@@ -4,6 +4,7 @@ import type { Limits } from '../limits.ts'
 import type { Store } from '../store.ts'
 import type { Completer } from './completer.ts'
 import type { Registry } from './registry.ts'
+import type { RunReport } from './run-report.ts'
 import type { Trouble, Troubles } from './trouble.ts'
 
 /** What the parts of one engine share. */
@@ -14,6 +15,7 @@ export interface Services {
   readonly registry: Registry
   readonly completer: Completer
   readonly log: Logger
+  readonly report: RunReport
   readonly troubles: Troubles
   /** Tells of reads of runs that the store does not answer. */
   readonly readTrouble: Trouble

@@ -147,12 +147,14 @@ export class Sweeper {
   }
 
   async #move(entity: Entity, occurrence: Occurrence, lanes: readonly Lane[] | null): Promise<void> {
-    const { completer, log } = this.#services
+    const { completer, log, registry } = this.#services
     let message: string
     try {
       const { move, decision } = this.#decide(entity, occurrence, lanes)
       const verdict = await completer.commit(move)
-      if (verdict.kind === 'saved') tell(log, entity, decision)
+      if (verdict.kind === 'saved') {
+        tell(this.#services, registry.get(entity.machine, entity.version).machine, entity, decision)
+      }
       if (verdict.kind !== 'refused' && verdict.kind !== 'full') return
       message = verdict.kind === 'full' ? `${verdict.pool} is full.` : verdict.message
       log.error({ entity: entity.id, machine: entity.machine }, `a ${occurrence.cause} edge was refused: ${message}`)

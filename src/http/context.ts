@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Clock } from '../clock.ts'
 import type { Control } from '../control.ts'
+import type { RunFigures } from '../run-figures.ts'
 import type { Access } from './access.ts'
 import type { Collections } from './collections.ts'
 import type { Families } from './families.ts'
@@ -20,6 +21,7 @@ export interface Context {
   readonly collections: Collections
   readonly origins: Origins
   readonly hub: FeedHub
+  readonly figures: (() => RunFigures) | null
   /** Who listens to the feed now. */
   readonly listeners: Set<Listener>
   readonly replay: Replay

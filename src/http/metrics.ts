@@ -1,17 +1,15 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Clock } from '../clock.ts'
 import type { Control } from '../control.ts'
-import type { FeedHub } from './feed/hub.ts'
+import type { RunFigures } from '../run-figures.ts'
+import { type Labels, metric, ProcessFigures, runText, type Sample } from './metric-text.ts'
 
 export interface MetricsOptions {
   readonly control: Control
-  readonly hub: FeedHub
+  /** What the engine of this process has done. Null: there is none. */
+  readonly figures: (() => RunFigures) | null
   readonly clock: Clock
   readonly listeners: { readonly size: number }
 }
-
-type Labels = Readonly<Record<string, string | number>>
-type Sample = readonly [labels: Labels, value: number]
 
 const bucketsSeconds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5]
 /** Routes are few and fixed; what no route knows is counted together. */
@@ -26,15 +24,14 @@ export class Metrics {
   readonly #buckets = new Array<number>(bucketsSeconds.length).fill(0)
   #seconds = 0
   #count = 0
-  readonly #delay = monitorEventLoopDelay({ resolution: 20 })
+  readonly #process = new ProcessFigures()
 
   constructor(options: MetricsOptions) {
     this.#options = options
-    this.#delay.enable()
   }
 
   close(): void {
-    this.#delay.disable()
+    this.#process.close()
   }
 
   answered(method: string, route: string, status: number, elapsedMs: number): void {
@@ -51,16 +48,12 @@ export class Metrics {
   }
 
   async text(): Promise<string> {
-    const { control, hub, listeners } = this.#options
-    // Moves are counted while somebody asks for them.
-    hub.wake().catch(() => {})
+    const { control, figures, listeners } = this.#options
     const [lanes, workers, holds] = await Promise.all([control.totals(), control.workers(), control.holds()])
-    const memory = process.memoryUsage()
     const roots = lanes.flatMap(({ machine, version, counts }) =>
       Object.entries(counts).map(([state, count]): Sample => [{ machine, version, state }, count]),
     )
-    const seconds = (nanoseconds: number) => (Number.isFinite(nanoseconds) ? nanoseconds / 1e9 : 0)
-    const text = [
+    return [
       metric('sluice_roots', 'gauge', 'Roots by machine, version and state.', roots),
       metric(
         'sluice_roots_open',
@@ -74,10 +67,7 @@ export class Metrics {
         'How long the oldest open root of a state exists.',
         await this.#oldest(),
       ),
-      metric('sluice_moves_total', 'counter', 'Hops of entities since this process began to listen.', [
-        [{}, hub.moves],
-      ]),
-      metric('sluice_births_total', 'counter', 'Entities made since then.', [[{}, hub.births]]),
+      figures ? runText(figures()) : '',
       metric('sluice_workers', 'gauge', 'Workers whose lease has not expired.', [[{}, workers.length]]),
       metric(
         'sluice_leases',
@@ -94,21 +84,8 @@ export class Metrics {
       ),
       this.#durations(),
       metric('sluice_http_listeners', 'gauge', 'Clients of /api/events.', [[{}, listeners.size]]),
-      metric('process_resident_memory_bytes', 'gauge', 'Memory of this process.', [[{}, memory.rss]]),
-      metric('nodejs_heap_used_bytes', 'gauge', 'Heap in use.', [[{}, memory.heapUsed]]),
-      metric(
-        'nodejs_eventloop_delay_seconds',
-        'gauge',
-        'Delay of the event loop since the last time it was asked for.',
-        [
-          [{ quantile: '0.5' }, seconds(this.#delay.percentile(50))],
-          [{ quantile: '0.99' }, seconds(this.#delay.percentile(99))],
-          [{ quantile: '1' }, seconds(this.#delay.max)],
-        ],
-      ),
+      this.#process.text(),
     ].join('')
-    this.#delay.reset()
-    return text
   }
 
   /** Ids grow with time: the first of a state is its oldest. */
@@ -142,18 +119,4 @@ export class Metrics {
       '',
     ].join('\n')
   }
-}
-
-function metric(name: string, type: 'gauge' | 'counter', help: string, samples: readonly Sample[]): string {
-  const lines = samples.map(([labels, value]) => `${name}${labelText(labels)} ${value}`)
-  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines, ''].join('\n')
-}
-
-function labelText(labels: Labels): string {
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(String(value))}"`)
-  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`
-}
-
-function escaped(value: string): string {
-  return value.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"')
 }

@@ -11,6 +11,7 @@ import { z } from 'zod'
 import type { Clock } from '../clock.ts'
 import type { Control } from '../control.ts'
 import { isSluiceError, messageOf, SluiceError } from '../errors.ts'
+import type { RunFigures } from '../run-figures.ts'
 import type { Access } from './access.ts'
 import { Collections } from './collections.ts'
 import { compressAnswers } from './compression.ts'
@@ -53,6 +54,8 @@ export interface ServerOptions {
   readonly limits?: Partial<HttpLimits>
   readonly log: Logger
   readonly clock: Clock
+  /** What the engine of this process has done, for /metrics. */
+  readonly figures?: () => RunFigures
   /** Of the program, for the document of the API. */
   readonly version?: string
 }
@@ -112,6 +115,7 @@ function contextOf(options: ServerOptions, limits: HttpLimits, isLoopback: boole
   const origins = new Origins(control, clock)
   return {
     ...{ control, families, access, limits, clock, log, isLoopback, origins },
+    figures: options.figures ?? null,
     sessions: new Sessions(clock, limits),
     collections: new Collections(control, origins, limits.pageMax),
     hub: new FeedHub({

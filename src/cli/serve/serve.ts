@@ -75,6 +75,7 @@ async function openServed(settings: Settings, hasDashboard: boolean, { clock }: 
         log,
         clock,
         version,
+        figures: () => works.figures(),
         ...(hasDashboard
           ? { dashboard: dashboard({ control, clock, onError: (error) => log.warn(error, 'dashboard') }) }
           : {}),

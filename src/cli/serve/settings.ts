@@ -19,6 +19,7 @@ const schema = z.strictObject({
   migrate: z.boolean(),
   listen: z.union([z.string(), z.number()]).transform(read(parseAddress)),
   names: z.array(z.string().min(1).max(253)).max(100),
+  metrics: z.union([z.string(), z.number()]).transform(read(parseAddress)),
   machines: z.array(z.string().min(1)).max(100),
   jobs: z.array(z.string().min(1)).max(100),
   allow: z.array(z.string().min(1)).max(1_000),
@@ -49,6 +50,8 @@ export interface Settings extends FamilySources {
   readonly listen: Address
   /** Names besides those that it listens on under which it may be called. */
   readonly names: readonly string[]
+  /** Where a worker answers /health, /ready and /metrics. Null: nowhere. */
+  readonly metrics: Address | null
   readonly http: Readonly<Record<string, number>>
   readonly name: string | null
   readonly roles: readonly string[]
@@ -77,6 +80,7 @@ const variables: Readonly<Record<string, readonly [key: keyof GivenSettings, rea
   SLUICE_MIGRATE: ['migrate', truth],
   SLUICE_LISTEN: ['listen', String],
   SLUICE_NAMES: ['names', list],
+  SLUICE_METRICS: ['metrics', String],
   SLUICE_MACHINES: ['machines', list],
   SLUICE_JOBS: ['jobs', list],
   SLUICE_ALLOW: ['allow', list],
@@ -114,6 +118,7 @@ export function settingsOf(given: GivenSettings, environment: Environment, confi
     serves,
     listen: all.listen ?? addressDefault,
     names: all.names ?? [],
+    metrics: all.metrics ?? null,
     machines: modules,
     jobs: all.jobs ?? [],
     allow: all.allow ?? [],

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname, resolve } from 'node:path'
-import { type Logger, pino } from 'pino'
+import type { Logger } from 'pino'
 import { systemClock } from '../../clock.ts'
 import type { Control } from '../../control.ts'
 import { Engine } from '../../engine/engine.ts'
@@ -9,9 +9,11 @@ import { whenStoreAnswers } from '../../engine/store-answer.ts'
 import { walkMachine } from '../../engine/walk.ts'
 import { openStore } from '../../index.ts'
 import { defaultLimits } from '../../limits.ts'
+import type { RunFigures } from '../../run-figures.ts'
 import { shownStore, storeFile } from '../../store-address.ts'
 import { type OpenFamilies, openFamilies } from '../family/families.ts'
 import type { Layout } from '../family/layout.ts'
+import { openLog } from '../log.ts'
 import { migrationOf, refuseOlder } from '../migration.ts'
 import { plain } from '../text.ts'
 import { versionOfPackage } from '../version.ts'
@@ -26,6 +28,8 @@ export interface Works {
   readonly machines: readonly string[]
   readonly log: Logger
   readonly version: string
+  /** What the engine has done since it started. */
+  figures(): RunFigures
   stop(): Promise<void>
 }
 
@@ -38,7 +42,7 @@ export function placeRows({ store, upload }: Layout, about = ''): readonly (read
 export async function openWorks(settings: Settings): Promise<Works> {
   const { layout, name, roles, connections } = settings
   // Results are on standard output, so logs are on the error stream.
-  const log = pino({ level: settings.log }, pino.destination({ fd: 2, sync: true }))
+  const log = openLog(settings.log)
   const file = storeFile(layout.store)
   if (!settings.migrate && layout.store !== 'memory:') {
     const migration = () => migrationOf(layout.store)
@@ -72,7 +76,7 @@ export async function openWorks(settings: Settings): Promise<Works> {
         }
       }
       const machines = served === null ? families.machines : [...served]
-      return { control: engine.control, families, machines, log, version, stop }
+      return { control: engine.control, families, machines, log, version, figures: () => engine.figures(), stop }
     } catch (error) {
       await store.close()
       throw error

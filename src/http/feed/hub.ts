@@ -69,9 +69,6 @@ export class FeedHub {
   #begun: Promise<number> = Promise.resolve(0)
   #cancelLinger = () => {}
   #isClosed = false
-  /** Since this process began to listen. */
-  moves = 0
-  births = 0
 
   constructor(options: HubOptions) {
     this.#options = options
@@ -173,8 +170,6 @@ export class FeedHub {
     this.#end += 1
     this.#size += entry.size
     this.#position = change.position
-    this.moves += change.events.length
-    this.births += change.births.length
     while (this.#entries.length > 1 && (this.#entries.length > this.#options.entriesMax || this.#size > sizeMax)) {
       this.#size -= this.#entries.shift()?.size ?? 0
     }
