@@ -6,7 +6,7 @@ import type { Services } from './services.ts'
 
 /** What the worker does when it is no member any more, and when it is one again. */
 export interface MembershipEvents {
-  lost(): void
+  lost(worker: number): void
   regained(): void
 }
 
@@ -104,7 +104,7 @@ export class Membership {
     if (worker === null) return
     this.#services.report.leaseLost()
     this.#services.log.warn({ worker }, 'the lease was lost; what was running is dropped and the worker registers anew')
-    this.#events.lost()
+    this.#events.lost(worker)
     void this.join().then(() => {
       if (this.#id !== null) this.#events.regained()
     })

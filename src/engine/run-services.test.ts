@@ -143,3 +143,59 @@ test('a run that lost its lease after it read its children does not move them', 
     ['lost'],
   )
 })
+
+test('an outage that outlasts the lease costs no attempt of what a living worker held', async (t) => {
+  let isAway = false
+  let runs = 0
+  const reached = Promise.withResolvers<void>()
+  const cut = <Given extends unknown[], Answer>(verb: (...given: Given) => Promise<Answer>) => {
+    return async (...given: Given): Promise<Answer> => {
+      if (isAway) throw new Error('the connection was lost')
+      return verb(...given)
+    }
+  }
+  const write: Processor = async ({ signal }) => {
+    runs += 1
+    if (runs > 1) return done()
+    isAway = true
+    reached.resolve()
+    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
+  }
+  const slow = defineMachine({
+    name: 'slow',
+    version: 1,
+    initial: ['open'],
+    settled: ['closed', 'failed'],
+    final: ['closed', 'failed'],
+    states: { open: 'o', closed: 'c', failed: 'f' },
+    transitions: {
+      write: { from: 'open', to: 'closed', on: 'done', processor: 'write' },
+      fail: { from: 'open', to: 'failed', on: 'fail' },
+    },
+    policies: { write: { attemptsMax: 1 } },
+  })
+  const inner = memoryStore()
+  const { commit, renew, release, claim, due, get, list, lanes } = inner
+  const all = { commit, renew, release, claim, due, get, list, lanes }
+  const verbs = Object.fromEntries(
+    Object.entries(all).map(([name, verb]) => [name, cut(verb as () => Promise<unknown>)]),
+  )
+  const limits = { pollMs: 20, leaseMs: 200, renewMs: 50 }
+  const store = { ...inner, ...verbs } as Store
+  const engine = new Engine({
+    store,
+    implementations: [implement(slow, { processors: { write } })],
+    limits,
+    log: pino({ level: 'silent' }),
+  })
+  await engine.start()
+  t.after(() => engine.stop())
+  const { id } = await engine.control.submit('slow', null)
+  await reached.promise
+  const [worker] = await inner.workers()
+  // Until the lease has run out by the store's own clock.
+  while (inner.time() < (worker?.expiresAt ?? 0) + 50) await new Promise((resolve) => setTimeout(resolve, 10))
+  isAway = false
+  assert.equal((await engine.control.settled(id, 30_000))?.state, 'closed')
+  assert.equal(runs, 2)
+})

@@ -1,3 +1,4 @@
+import { messageOf } from '../errors.ts'
 import type { RunningSet } from './running-set.ts'
 import type { Services } from './services.ts'
 
@@ -19,6 +20,20 @@ export class StrayLeases {
   /** There may be some. */
   doubt(): void {
     this.#inDoubt = true
+  }
+
+  /**
+   * The lease of this worker ran out although its process lives: it was the store that could not be reached. What no process has taken for
+   * a dead worker's yet goes back with its attempt.
+   */
+  async giveBackOf(worker: number): Promise<void> {
+    const leases = [...this.#running].map(({ entity: { id, epoch } }) => ({ id, epoch }))
+    if (leases.length === 0) return
+    try {
+      await this.#services.store.release({ kind: 'give_back', worker, leases })
+    } catch (error) {
+      this.#services.log.debug({ error: messageOf(error) }, 'giving back failed; the leases have run out all the same')
+    }
   }
 
   /**

@@ -26,6 +26,8 @@ export class Sweeper {
   #credit: number = looksInARow
   #paidAt = Number.NEGATIVE_INFINITY
   #buriedAt = Number.NEGATIVE_INFINITY
+  /** When the store was last seen not to answer. */
+  #awayAt = Number.NEGATIVE_INFINITY
   #wakeAt = Number.POSITIVE_INFINITY
   #cancel = () => {}
 
@@ -104,6 +106,7 @@ export class Sweeper {
       this.#trouble.over()
     } catch (error) {
       this.#again = false
+      this.#awayAt = clock.now()
       // The poll is pause enough.
       this.#trouble.failed(error)
     }
@@ -132,7 +135,10 @@ export class Sweeper {
   /** Dead workers are looked for a few times per lease, so that what they held runs again within two lease times. */
   async #buryDead(): Promise<void> {
     const { store, clock, limits } = this.#services
-    if (clock.now() - this.#buriedAt < Math.min(limits.pollMs, limits.leaseMs / 4)) return
+    const now = clock.now()
+    if (now - this.#buriedAt < Math.min(limits.pollMs, limits.leaseMs / 4)) return
+    // While nobody reached the store all leases may have run out. Workers that are alive find that out, and give back what they held.
+    if (now - this.#awayAt < limits.renewMs) return
     const freed = await store.release({ kind: 'dead' })
     this.#buriedAt = clock.now()
     if (freed.length > 0) this.#onWork()

@@ -72,7 +72,7 @@ export class Worker {
       for (const slots of this.#slots.values()) this.#beginNext(slots)
     })
     this.#membership = new Membership(services, identity, {
-      lost: () => this.#dropAll(),
+      lost: (worker) => this.#lost(worker),
       regained: () => this.look(),
     })
     this.#groups = new GroupExecutor(services, this.#executor)
@@ -175,8 +175,9 @@ export class Worker {
   }
 
   /** The lease is gone: others have, or will have, what we held. Nothing of it is ours any more. */
-  #dropAll(): void {
+  #lost(worker: number): void {
     const reason = new SluiceError('lease_lost', 'The worker lost its lease.')
+    void this.#strays.giveBackOf(worker).then(() => this.look())
     for (const running of [...this.#running]) this.#drop(running, reason)
   }
 
