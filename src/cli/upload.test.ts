@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -422,5 +422,51 @@ describe('upload sample', () => {
     const again = await sluice(cwd, ...words)
     assert.equal(again.err, 's.json exists. Take another name, or --force to write over it.\n')
     assert.equal(again.status, 5)
+  })
+})
+
+describe('a search index that does not belong to its store', () => {
+  const index = ['catalogue.db', 'catalogue.db-wal', 'catalogue.db-shm']
+  const removed = (cwd: string, folder: string, names: readonly string[]) => {
+    for (const name of names) rmSync(join(cwd, folder, name), { force: true })
+  }
+
+  test('a lost one is noticed by search, uploads and doctor, and built anew by a command', async () => {
+    const cwd = newFolder()
+    await sluice(cwd, 'upload', 'run', written(cwd, 'items.json', good), '--quiet')
+    assert.match((await sluice(cwd, 'doctor')).out, /search index +It belongs to the store\./)
+    removed(cwd, 'sluice-upload', index)
+    const doctor = await sluice(cwd, 'doctor')
+    assert.match(doctor.out, /TROUBLE +search index +It is lost.*sluice upload rebuild-index/)
+    assert.equal(doctor.status, 1)
+    assert.equal(existsSync(join(cwd, 'sluice-upload', 'catalogue.db')), false, 'looking made one')
+    const other = written(cwd, 'other.json', JSON.stringify([story(1), story(9)]))
+    for (const command of [
+      ['search', '--author', 'ada'],
+      ['thread', '1'],
+      ['run', other, '--quiet'],
+    ]) {
+      const { status, err } = await sluice(cwd, 'upload', ...command)
+      assert.match(err, /The search index was lost, or it is older than the store.*sluice upload rebuild-index/)
+      assert.equal(status, command[0] === 'run' ? 2 : 5)
+    }
+    assert.equal((await sluice(cwd, 'upload', 'rebuild-index')).status, 0)
+    assert.match((await sluice(cwd, 'upload', 'search', '--author', 'bob')).out, /bob/)
+    const { completed, skipped } = resultIn(await sluice(cwd, 'upload', 'run', other, '--json', '--quiet'))
+    assert.deepEqual([completed, skipped], [1, 1])
+  })
+
+  test('one that has outlived its store is noticed, and built anew by the same command', async () => {
+    const cwd = newFolder()
+    const file = written(cwd, 'items.json', good)
+    await sluice(cwd, 'upload', 'run', file, '--quiet')
+    removed(cwd, '.', ['sluice.db', 'sluice.db-wal', 'sluice.db-shm'])
+    const refused = await sluice(cwd, 'upload', 'run', file, '--quiet')
+    assert.match(refused.err, /The search index belongs to another store.*sluice upload rebuild-index/)
+    assert.equal(refused.status, 2)
+    assert.match((await sluice(cwd, 'doctor')).out, /TROUBLE +search index +The search index belongs to another store/)
+    assert.equal((await sluice(cwd, 'upload', 'rebuild-index')).status, 0)
+    const { completed, skipped } = resultIn(await sluice(cwd, 'upload', 'run', file, '--json', '--quiet'))
+    assert.deepEqual([completed, skipped], [3, 0])
   })
 })

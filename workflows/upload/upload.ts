@@ -8,6 +8,7 @@ import { uploadBatch } from './batch-machine.ts'
 import { batchProcessors } from './batch-processors.ts'
 import { batchErrors, batchView, type ErrorPage, type PageOptions, type UploadBatchView } from './batch-view.ts'
 import type { SearchQuery } from './catalogue/catalogue.ts'
+import { checkCatalogue } from './catalogue-check.ts'
 import { Following } from './desk/following.ts'
 import type { FoundPage, Hierarchy, HierarchyOptions } from './desk/found.ts'
 import { ThreadDesk } from './desk/thread-desk.ts'
@@ -59,6 +60,11 @@ export interface Upload {
   errors(control: Control, id: number, page?: PageOptions): Promise<ErrorPage>
   /** The bytes of one item as they stand in its file, the first few thousand of them. */
   content(control: Control, id: number): Promise<ItemContent>
+  /**
+   * Throws if the catalogue, by which is searched and duplicates are found, does not belong to this store: it was lost, or the store was.
+   * `receive` looks itself; whoever searches looks first.
+   */
+  checkCatalogue(control: Control): Promise<void>
   search(query: SearchQuery): Promise<FoundPage>
   ancestors(hnId: number, options?: HierarchyOptions): Promise<Hierarchy>
   descendants(hnId: number, options?: HierarchyOptions): Promise<Hierarchy>
@@ -74,6 +80,8 @@ export interface Received {
 }
 
 const nameMax = 80
+/** So long a catalogue that belonged to its store is not looked at again: searches come one after another. */
+const checkedMs = 10_000
 
 export async function openUpload(options: UploadOptions): Promise<Upload> {
   const { folder, textIndex = true, notification, clock = systemClock(), ...given } = options
@@ -99,10 +107,17 @@ export async function openUpload(options: UploadOptions): Promise<Upload> {
     criteria: itemCriteria(limits),
     assigns: itemAssigns,
   })
+  let checkedAt = Number.NEGATIVE_INFINITY
+  const check = async (control: Control) => {
+    if (clock.now() - checkedAt < checkedMs) return
+    await checkCatalogue(control, desk)
+    checkedAt = clock.now()
+  }
   return {
     implementations: [batch, item, ...earlierVersion(batch, item)],
     async receive(control, source, about) {
       const uploadedBy = checkName('uploadedBy', about.uploadedBy)
+      await check(control)
       const stored = await receiveWith(desk, files, source, about)
       const { sha256, fileName, fileSize, md5, contentType, storedBytes, storedSha256 } = stored
       const data: BatchData = {
@@ -125,6 +140,7 @@ export async function openUpload(options: UploadOptions): Promise<Upload> {
     batch: (control, id, { isOperator = false } = {}) => batchView(control, id, isOperator),
     errors: (control, id, page) => batchErrors(control, id, page),
     content: (control, id) => itemContent(control, (sha256) => files.pathOf(sha256), id),
+    checkCatalogue: check,
     search: (query) => desk.ask('search', query),
     ancestors: (hnId, options = {}) => desk.ask('hierarchy', { direction: 'ancestors', hnId, ...options }),
     descendants: (hnId, options = {}) => desk.ask('hierarchy', { direction: 'descendants', hnId, ...options }),

@@ -11,8 +11,17 @@ export function uploadPort(upload: Upload, control: Control): UploadFamily {
     view: (id, options) => upload.batch(control, id, options),
     errors: (id, page) => upload.errors(control, id, page),
     content: (id) => upload.content(control, id),
-    search: (query) => upload.search(query),
-    ancestors: (hnId, options) => upload.ancestors(hnId, options),
-    descendants: (hnId, options) => upload.descendants(hnId, options),
+    async search(query) {
+      await upload.checkCatalogue(control)
+      return upload.search(query)
+    },
+    async ancestors(hnId, options) {
+      await upload.checkCatalogue(control)
+      return upload.ancestors(hnId, options)
+    },
+    async descendants(hnId, options) {
+      await upload.checkCatalogue(control)
+      return upload.descendants(hnId, options)
+    },
   }
 }

@@ -17,6 +17,7 @@ import { sizeOf } from '../size.ts'
 import { plain, table } from '../text.ts'
 import { versionOfPackage } from '../version.ts'
 import { type Finding, type Found, note, trouble, well } from './finding.ts'
+import { indexFindings } from './index-findings.ts'
 import { isThere, storeFindings, workFindings } from './store-findings.ts'
 
 export interface DoctorOptions extends Pick<Place, 'folder' | 'store'> {
@@ -45,6 +46,7 @@ export async function doctor(options: DoctorOptions, host: Host): Promise<number
   await look('tokens', async () => tokensOf(layout))
   await look('store', async () => storeFindings(layout.store, options.full === true))
   if (await isThere(layout.store)) await look('work', async () => workFindings(layout, host))
+  if (await isThere(layout.store)) await look('search index', async () => indexFindings(layout))
   for (const module of options.machines ?? []) await look('machines', () => machineFindings(module))
   const isWell = findings.every(({ verdict }) => verdict !== 'trouble')
   host.terminal.out(

@@ -11,6 +11,8 @@ export function remoteUpload({ uploads }: Client): Upload {
     batch: (_control, id) => uploads.batch(id),
     errors: (_control, id, page = {}) => uploads.errors(id, page),
     content: (_control, id) => uploads.content(id),
+    // The server looks itself.
+    checkCatalogue: async () => {},
     search: (query) => uploads.search({ ...query }),
     ancestors: (hnId, options = {}) => uploads.ancestors(hnId, { ...options }),
     descendants: (hnId, options = {}) => uploads.descendants(hnId, { ...options }),

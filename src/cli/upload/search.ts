@@ -23,8 +23,9 @@ export interface SearchOptions extends Place {
 }
 
 export async function search(options: SearchOptions, { terminal, words, environment }: Host): Promise<number> {
-  const { upload, close } = await openToSearch(options, environment)
+  const { upload, control, close } = await openToSearch(options, environment)
   try {
+    await upload.checkCatalogue(control)
     const page = await upload.search(queryOf(options))
     if (options.json) terminal.out(`${JSON.stringify(page)}\n`)
     else if (page.found.length === 0) terminal.out('Nothing was found.\n')

@@ -10,8 +10,9 @@ export interface ThreadOptions extends Place {
 
 /** An item with all that is above and below it. */
 export async function thread(hnId: number, options: ThreadOptions, { terminal, environment }: Host): Promise<number> {
-  const { upload, close } = await openToSearch(options, environment)
+  const { upload, control, close } = await openToSearch(options, environment)
   try {
+    await upload.checkCatalogue(control)
     const { depth = 32, limit = 100 } = options
     const above = await upload.ancestors(hnId, { depthMax: depth })
     const below = await upload.descendants(hnId, { depthMax: depth, limit })

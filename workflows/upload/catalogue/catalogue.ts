@@ -124,6 +124,11 @@ export class Catalogue {
     return known
   }
 
+  /** Who put the rows that came first and last; none if there are no rows. */
+  ends(): { readonly hnId: number; readonly entity: number; readonly batch: number }[] {
+    return this.#database.read(() => this.#shelf.ends().map(({ hnId, entity, batch }) => ({ hnId, entity, batch })))
+  }
+
   /** All or nothing, durable when it returns, and harmless to repeat. Entries count one after another. */
   put(entries: readonly Entry[]): PutVerdict[] {
     checkGroup(entries)

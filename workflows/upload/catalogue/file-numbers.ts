@@ -28,9 +28,13 @@ export class FileNumbers {
     // Also asked in the middle of a put, which merges with a document of another file: one statement needs no transaction of its own.
     const found = this.#database.all('SELECT sha256 FROM file WHERE number = ?', [number])
     if (typeof found[0]?.[0] === 'string') return found[0][0]
-    throw new SluiceError('not_found', `The catalogue ${this.#database.file} knows no file ${number}.`, {
-      file: number,
-    })
+    throw new SluiceError(
+      'not_found',
+      `The catalogue ${this.#database.file} knows no file ${number}: it was lost or replaced. Build it anew: sluice upload rebuild-index.`,
+      {
+        file: number,
+      },
+    )
   }
 
   /** Throws if the number, or the file, is known otherwise. */

@@ -110,6 +110,11 @@ export class Shelf {
     return counts
   }
 
+  ends(): ItemRow[] {
+    const first = this.database.number(`SELECT min(seq) FROM ${this.prefix}item`)
+    return first === null ? [] : this.rows([...new Set([first, this.lastSeq()])])
+  }
+
   lastSeq(): number {
     return this.database.number(`SELECT max(seq) FROM ${this.prefix}item`) ?? 0
   }

@@ -26,6 +26,7 @@ function serve(port: NonNullable<typeof parentPort>, settings: DeskSettings): vo
       return null
     },
     number: ({ sha256 }) => catalogue.fileNumber(sha256),
+    evidence: ({ hnIds }) => ({ known: catalogue.known(hnIds), places: catalogue.ends() }),
     register: ({ number, sha256 }) => {
       catalogue.registerFile(number, sha256)
       return null

@@ -50,6 +50,19 @@ export interface VerdictGroup {
   readonly of: Float64Array
 }
 
+/** Who put a row of the catalogue. */
+export interface KnownPlace {
+  readonly hnId: number
+  readonly entity: number
+  readonly batch: number
+}
+
+/** By which it can be told whether a catalogue belongs to a store: which ids it knows, and its first and its last row. */
+export interface Evidence {
+  readonly known: readonly boolean[]
+  readonly places: readonly KnownPlace[]
+}
+
 /** What the thread can be asked, with what, and what it answers. */
 export interface Verbs {
   check: { given: { sha256: string }; answer: FileCheck }
@@ -57,6 +70,7 @@ export interface Verbs {
   followed: { given: { path: string; sha256: string | null }; answer: null }
   elements: { given: { sha256: string; cursor: Cursor | null; limit: number }; answer: RepeatedElements }
   number: { given: { sha256: string }; answer: number }
+  evidence: { given: { hnIds: readonly number[] }; answer: Evidence }
   register: { given: { number: number; sha256: string }; answer: null }
   load: { given: Places; answer: LoadedGroup }
   compare: { given: Places; answer: VerdictGroup }
