@@ -27,3 +27,11 @@ export class Pace {
     return ((last.done - first.done) / (last.at - first.at)) * 1_000
   }
 }
+
+/**
+ * How long a log waits for the next line of a phase that has lasted this long: two seconds at first, so that a short run is seen to go on, and
+ * a tenth of the time later, so that a run of hours does not fill the log.
+ */
+export function lineGapMs(elapsedMs: number): number {
+  return Math.min(60_000, Math.max(2_000, elapsedMs / 10))
+}

@@ -64,7 +64,7 @@ test('on a terminal one line is painted over, at most ten times a second, and cl
   assert.deepEqual(terminal.said.slice(10), ['\r\x1b[2K'])
 })
 
-test('elsewhere a plain line comes at each new phase and every five seconds', () => {
+test('elsewhere a plain line comes at each new phase, soon after it, and ever more rarely', () => {
   const terminal = screen(false)
   let now = 0
   const bar = new ProgressBar(terminal, () => now)
@@ -73,9 +73,13 @@ test('elsewhere a plain line comes at each new phase and every five seconds', ()
   bar.clear()
   assert.deepEqual(
     terminal.said.map((text) => /^(\w+): .*\n$/.exec(text)?.[1]),
-    ['extracting', 'extracting', 'processing', 'processing'],
+    ['extracting', 'extracting', 'extracting', 'processing', 'processing', 'processing'],
   )
   assert.ok(!terminal.said.join('').includes('\x1b'))
+  // Ten hours: a line a minute.
+  const before = terminal.said.length
+  for (const begun = now; now < begun + 36_000_000; now += 500) bar.show(items(1))
+  assert.ok(terminal.said.length - before > 400 && terminal.said.length - before < 700, String(terminal.said.length))
 })
 
 test('a store that cannot be written is told once in a line of its own, and so is its end', () => {

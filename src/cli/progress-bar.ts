@@ -1,5 +1,5 @@
 import { countOf, percentOf, waitOf } from './figures.ts'
-import { Pace } from './pace.ts'
+import { lineGapMs, Pace } from './pace.ts'
 import { sizeOf } from './size.ts'
 import type { Terminal } from './terminal.ts'
 import { plain } from './text.ts'
@@ -20,17 +20,16 @@ export interface Step {
 
 /** Often enough to look alive, rarely enough to cost nothing. */
 const paintMs = 100
-/** Logs of a machine want a line now and then. */
-const lineMs = 5_000
 const barMax = 30
 
-/** A line that is painted over on a terminal; elsewhere a plain line at each new phase and every few seconds. */
+/** A line that is painted over on a terminal; elsewhere a plain line at each new phase and every few seconds after it. */
 export class ProgressBar {
   readonly #terminal: Terminal
   readonly #now: () => number
   readonly #pace = new Pace()
   readonly #trouble: TroubleLine
   #phase = ''
+  #begunAt = 0
   #shownAt = Number.NEGATIVE_INFINITY
   #isPainted = false
 
@@ -45,9 +44,10 @@ export class ProgressBar {
     this.#trouble.show(step.trouble ?? null, () => this.clear())
     const isNew = step.phase !== this.#phase
     if (isNew || step.trouble) this.#pace.reset()
+    if (isNew) this.#begunAt = now
     this.#phase = step.phase
     this.#pace.add(step.done, now)
-    if (!isNew && now - this.#shownAt < (this.#terminal.isTty ? paintMs : lineMs)) return
+    if (!isNew && now - this.#shownAt < (this.#terminal.isTty ? paintMs : lineGapMs(now - this.#begunAt))) return
     this.#shownAt = now
     const figures = this.#withPace(step)
     const { isTty, columns } = this.#terminal

@@ -1,5 +1,6 @@
 import type { JobView } from 'sluice/chunked'
 import type { Host } from '../host.ts'
+import { lineGapMs } from '../pace.ts'
 import { TroubleLine } from '../progress-bar.ts'
 import { ProgressBlock } from '../progress-block.ts'
 import type { Terminal } from '../terminal.ts'
@@ -7,16 +8,13 @@ import { plain } from '../text.ts'
 import { titleOf } from './report.ts'
 import { figuresText, inView, type StepFigures, StepPaces, stepLines } from './step-figures.ts'
 
-/** Logs of a machine want a line now and then. */
-const lineMs = 5_000
-
 /** How far a job is: a block with a line for each step on a terminal, plain lines elsewhere. */
 export class JobProgress {
   readonly #terminal: Terminal
   readonly #now: () => number
   readonly #block: ProgressBlock
   readonly #paces = new StepPaces()
-  readonly #told = new Map<string, { readonly phase: string; readonly at: number }>()
+  readonly #told = new Map<string, { readonly phase: string; readonly begunAt: number; readonly at: number }>()
   readonly #trouble: TroubleLine
   #toldState = ''
 
@@ -49,8 +47,9 @@ export class JobProgress {
       const { id, phase } = step
       const told = this.#told.get(id)
       if (phase === 'waiting' || (phase === 'complete' && told?.phase === 'complete')) continue
-      if (told?.phase === phase && now - told.at < lineMs) continue
-      this.#told.set(id, { phase, at: now })
+      const begunAt = told?.phase === phase ? told.begunAt : now
+      if (told?.phase === phase && now - told.at < lineGapMs(now - begunAt)) continue
+      this.#told.set(id, { phase, begunAt, at: now })
       this.#terminal.err(`  ${id} ${figuresText(step)}\n`)
     }
   }
