@@ -55,6 +55,8 @@ function programOf(host: Host, onEnd: (status: number) => void): Command {
     .option(noColour, 'no colours on a terminal (or NO_COLOR)')
     .helpOption('--help', 'print this help')
     .helpCommand(false)
+    // What a command takes stands in its own help.
+    .configureHelp({ subcommandTerm: (command) => command.name() })
     .exitOverride()
     .configureOutput({
       writeOut: (text) => host.terminal.out(text),
@@ -64,14 +66,13 @@ function programOf(host: Host, onEnd: (status: number) => void): Command {
     })
     .addHelpText('after', examples)
   const doing = doingOn(host, onEnd)
-  const general = [...serveCommands(doing), ...controlCommands(doing)]
-  for (const command of general) program.addCommand(inherit(command, program))
-  program.addCommand(inherit(uploadCommand(doing), program))
-  program.addCommand(inherit(jobCommand(doing), program))
-  program.addCommand(inherit(fhirCommand(doing), program))
-  program.addCommand(inherit(workflowCommand(doing), program))
-  program.addCommand(inherit(moveCommand(doing), program))
-  for (const command of upkeepCommands(doing, program)) program.addCommand(inherit(command, program))
+  const add = (group: string, ...commands: readonly Command[]) => {
+    for (const command of commands) program.addCommand(inherit(command, program).helpGroup(group))
+  }
+  add('Serving', ...serveCommands(doing))
+  add('Files and jobs', uploadCommand(doing), jobCommand(doing), fhirCommand(doing), workflowCommand(doing))
+  add('Entities of every machine', ...controlCommands(doing))
+  add('Looking after it', moveCommand(doing), ...upkeepCommands(doing, program))
   return program
 }
 

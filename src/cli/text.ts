@@ -27,15 +27,16 @@ export function commandLine(words: readonly string[]): string {
   return words.map((word) => shellWord(masked(word))).join(' ')
 }
 
-/** Columns that line up; numbers to the right. */
+/** Columns that line up; numbers to the right. A column in which nothing stands takes no room. */
 export function table(rows: readonly (readonly (string | number)[])[], indent = '  '): readonly string[] {
   const texts = rows.map((row) => row.map((cell) => (typeof cell === 'number' ? cell.toLocaleString('en') : cell)))
   const widths = (texts[0] ?? []).map((_, column) => Math.max(...texts.map((row) => widthOf(row[column] ?? ''))))
   return texts.map((row, line) => {
-    const cells = row.map((cell, column) => {
+    const cells = row.flatMap((cell, column) => {
       const width = widths[column] ?? 0
+      if (width === 0) return []
       const space = ' '.repeat(width - widthOf(cell))
-      return typeof rows[line]?.[column] === 'number' ? `${space}${cell}` : `${cell}${space}`
+      return [typeof rows[line]?.[column] === 'number' ? `${space}${cell}` : `${cell}${space}`]
     })
     return `${indent}${cells.join('  ')}`.trimEnd()
   })

@@ -32,21 +32,23 @@ export interface ListOptions extends AnswerOptions, FilterOptions {
 }
 
 /** A page of entities: the roots, or the children of one. */
-export function list(options: ListOptions, host: Host): Promise<number> {
+export async function list(options: ListOptions, host: Host): Promise<number> {
   const { after, limit = 20, oldest = false } = options
   const filter = { ...filterOf(options), limit, newestFirst: !oldest, ...(after === undefined ? {} : { after }) }
-  return answering(
+  let next: number | null = null
+  const status = await answering(
     options,
     host,
     async ({ control }) => {
       if (options.machine !== undefined) await refuseUnknown(control, options.machine)
       const page = await control.list(filter)
-      if (!options.json && page.next !== null)
-        host.terminal.err(`There may be more: ${moreOf(host.words, page.next)}\n`)
+      next = page.next
       return page
     },
     async (page, { control }) => linesOf(page, after !== undefined, await control.machines(), host),
   )
+  if (!options.json && next !== null) host.terminal.err(`There may be more: ${moreOf(host.words, next)}\n`)
+  return status
 }
 
 export function filterOf(options: FilterOptions): ListFilter {
@@ -71,6 +73,12 @@ export function filterOf(options: FilterOptions): ListFilter {
 
 /** Digests and the like are cut: a list is to find something by, and `show` has all. */
 const labelMax = 20
+
+/** A column in which no row says anything is left out. */
+function withoutEmpty(rows: readonly (readonly string[])[]): readonly (readonly string[])[] {
+  const [, ...below] = rows
+  return rows.map((row) => row.filter((_, column) => below.some((other) => other[column] !== '')))
+}
 
 /** The same command, behind what was shown. */
 function moreOf(words: readonly string[], next: number): string {
@@ -109,5 +117,5 @@ function linesOf(
     shortMomentOf(entity.changedAt, host),
     plain(entity.reason ?? ''),
   ])
-  return table([title, ...rows], '')
+  return table(withoutEmpty([title, ...rows]), '')
 }

@@ -75,7 +75,7 @@ function factsOf(
       request === null ? null : `${plain(request.edge, 60)} by ${plain(request.actor ?? 'the engine', 100)}`,
     ],
     ['reason', entity.reason === null ? null : plain(entity.reason, 300)],
-    ['error', entity.error === null ? null : plain(entity.error, 1_000)],
+    ['error', entity.error === null || entity.error === entity.reason ? null : plain(entity.error, 1_000)],
     ['removed', entity.purged ? 'by retention; this is what is left of it' : null],
   ])
 }
@@ -97,7 +97,7 @@ export function childLines(
 export function byCount(counts: Readonly<Record<string, number>>): readonly (readonly [number, string])[] {
   return Object.entries(counts)
     .sort(([, one], [, other]) => other - one)
-    .map(([name, count]) => [count, plain(name, 100)] as const)
+    .map(([name, count]) => [count, plain(name)] as const)
 }
 
 function actionLines({ actions }: Detail): readonly string[] {

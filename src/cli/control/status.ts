@@ -46,7 +46,7 @@ function linesOf({ lanes, workers, holds }: Status, machines: readonly Machine[]
   return [
     `${counted(total, 'root')}, ${countOf(open)} of them open; ${counted(workers.length, 'worker')}; ${counted(holds.length, 'hold')}.`,
     ...section('Roots', table(roots)),
-    ...section('Workers', table(workers.map((worker) => workerCells(worker, host)))),
+    ...section('Workers', workerLines(workers, host)),
     ...section('Holds', table(holds.map((hold) => holdLine(hold, host)))),
     ...(open > 0 && workers.length === 0
       ? ['', 'Nobody works on this store: start sluice serve or sluice worker.']
@@ -54,14 +54,21 @@ function linesOf({ lanes, workers, holds }: Status, machines: readonly Machine[]
   ]
 }
 
-function workerCells(worker: Worker, host: Host): readonly string[] {
-  const { name, host: hostName, pid, program, roles, machines, leases, startedAt } = worker
+/** A row for each, and what it works on below it: names of machines would push everything else aside. */
+function workerLines(workers: readonly Worker[], host: Host): readonly string[] {
+  const rows = table(workers.map((worker) => workerCells(worker, host)))
+  return workers.flatMap(({ machines, roles }, index) => [
+    rows[index] ?? '',
+    `    works on ${plain(machines.join(', '), 2_000) || 'nothing'}${roles.length === 0 ? '' : plain(`; roles ${roles.join(', ')}`, 1_000)}`,
+  ])
+}
+
+function workerCells({ name, host: on, pid, program, leases, startedAt }: Worker, host: Host): readonly string[] {
   return [
     plain(name, 60),
-    plain(`${hostName}, process ${pid}`, 80),
+    plain(`${on}, process ${pid}`, 80),
     plain(program, 40),
     `since ${shortMomentOf(startedAt, host)}`,
     counted(leases, 'lease'),
-    plain([machines.join(', '), ...(roles.length === 0 ? [] : [`roles ${roles.join(', ')}`])].join('; '), 1_000),
   ]
 }

@@ -16,6 +16,10 @@ test('fields stand below each other, lists have dashes, rows of a list are lines
       { name: 'x', lines: 10 },
       { name: 'y', lines: 20 },
     ],
+    samples: [
+      { line: 7, message: 'It is much too long', code: 'long' },
+      { line: 12, message: '', code: 'none' },
+    ],
     byState: { open: { first: 1, last: 2 }, ended: { first: 3, last: 4 } },
     deep: [{ name: 'z', inner: { one: 1 } }],
   }
@@ -30,8 +34,13 @@ test('fields stand below each other, lists have dashes, rows of a list are lines
     '    Patient      3',
     '    Observation  1,000',
     '  files',
-    '    - name x, lines 10',
-    '    - name y, lines 20',
+    '    name  lines',
+    '    x     10',
+    '    y     20',
+    '  samples',
+    '    line  code  message',
+    '    7     long  It is much too long',
+    '    12    none',
     '  byState',
     '    open   first 1, last 2',
     '    ended  first 3, last 4',
@@ -46,7 +55,7 @@ test('fields stand below each other, lists have dashes, rows of a list are lines
 
 test('what is long is cut, and says so', () => {
   const list = dataLines({ rows: Array.from({ length: 500 }, (_, n) => ({ n })) })
-  assert.deepEqual([list.length, list.at(-1)], [12, '    … and 490 more'])
+  assert.deepEqual([list.length, list.at(-1)], [13, '    … and 490 more'])
   const wide = dataLines(Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`n${n}`, n])))
   assert.deepEqual([wide.length, wide.at(-1)], [51, '  … and 450 more'])
   const deep = dataLines({

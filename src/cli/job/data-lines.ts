@@ -1,5 +1,5 @@
 import { countOf } from '../figures.ts'
-import { plain } from '../text.ts'
+import { plain, table } from '../text.ts'
 
 const linesMax = 60
 const fieldsMax = 50
@@ -52,15 +52,35 @@ function fieldLines(
 
 function itemLines(items: readonly unknown[], indent: string, depth: number, number: NumberText): readonly string[] {
   const more = items.length - itemsMax
+  const shown = items.slice(0, itemsMax)
   return [
-    ...items.slice(0, itemsMax).flatMap((item) => {
-      const [first = '', ...rest] = isFlat(item)
-        ? [fieldsText(item, number)]
-        : linesOf(item, `${indent}  `, depth + 1, number)
-      return [`${indent}- ${first.trimStart()}`, ...rest]
-    }),
+    ...(rowLines(shown, indent, number) ??
+      shown.flatMap((item) => {
+        const [first = '', ...rest] = isFlat(item)
+          ? [fieldsText(item, number)]
+          : linesOf(item, `${indent}  `, depth + 1, number)
+        return [`${indent}- ${first.trimStart()}`, ...rest]
+      })),
     ...(more > 0 ? [`${indent}… and ${countOf(more)} more`] : []),
   ]
+}
+
+const columnsMax = 12
+
+/** Rows with the same fields are a table; the longest text stands last, where a terminal breaks it. Null: they are none. */
+function rowLines(items: readonly unknown[], indent: string, number: NumberText): readonly string[] | null {
+  const [first] = items
+  if (items.length < 2 || !items.every(isFlat) || !isFlat(first)) return null
+  const names = Object.keys(first)
+  const isSame = items.every((item) => Object.keys(item).join('\n') === names.join('\n'))
+  if (!isSame || names.length > columnsMax) return null
+  const rows = (items as readonly Readonly<Record<string, unknown>>[]).map((item) =>
+    names.map((name) => cellOf(item[name], number)),
+  )
+  const widths = names.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  const longest = widths.indexOf(Math.max(...widths))
+  const last = <T>(cells: readonly T[]) => [...cells.filter((_, column) => column !== longest), cells[longest] as T]
+  return table([last(names.map((name) => plain(name, nameMax))), ...rows.map(last)], indent)
 }
 
 function isNested(value: unknown): value is object {
