@@ -217,6 +217,9 @@ export class Path {
       this.#generation += 1
       this.#reason = null
       this.error = null
+    } else if (this.#plan.settled && edge.on === 'action' && this.entity.attempts > 1) {
+      // The error is that of an attempt before this one. It does not say why the entity ended.
+      this.error = null
     }
     if (edge.assign) this.#apply(edge.assign)
     if (edge.children) this.lanes = edge.children

@@ -141,6 +141,8 @@ test('one that has ended, and of which something is still asked, says both', () 
     /^chunk 42 is failed since .*, because: bad digest\. tell was asked for: chunk 42 is ready and waits in line/,
   )
   assert.deepEqual(facts.ended, { state: 'failed', since: ready.changedAt, reason: 'bad digest' })
+  const tried = { ...failed, attempts: 2, error: 'nobody answers', wait: { for: 'run', at: now + 9_000 } } as const
+  says(situation(tried), 'retrying', /, because: bad digest\. tell was asked for: .* ended with: nobody answers\.$/)
 })
 
 test('one whose time of keeping is over is being removed', () => {

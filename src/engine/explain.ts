@@ -64,8 +64,10 @@ function afterEnd(entity: Entity, answer: Answer): Answer {
 }
 
 function endText(entity: Entity): string {
-  const { state, reason, error, changedAt } = entity
-  return `${nameIt(entity)} is ${state} since ${timeText(changedAt)}${becauseText(reason, error)}`
+  const { state, reason, error, changedAt, request, attempts } = entity
+  // After an attempt at what was asked of it, the error is that attempt's.
+  const because = becauseText(reason, request !== null && attempts > 0 ? null : error)
+  return `${nameIt(entity)} is ${state} since ${timeText(changedAt)}${because}`
 }
 
 function toRun(situation: Situation, wait: RunWait): Answer {

@@ -105,3 +105,18 @@ test('a refused retry says why, and keeps all else', () => {
   assert.deepEqual(after.errorSummary, errorSummary)
   assert.equal(after.lastError, undefined)
 })
+
+test('in partially_completed, what failed is told by the reason: the retry that was asked for, or the notification', () => {
+  const waiting = { sent: false, waiting: true, error: null, at: 5 }
+  const refused = (more: Partial<BatchData>, reason: string) =>
+    assigns.recordRefusedRetry(view(more, 'partially_completed'), facts({ reason, error: `${reason}.` }))
+  const spent = refused({ notification: waiting }, 'attempts spent')
+  assert.deepEqual(batchData.parse(spent.data).notification, { sent: false, error: 'attempts spent.', at: 1_000 })
+  assert.equal('ask' in spent, false)
+  const retry = refused({ notification: waiting }, 'no failed item may be retried')
+  assert.equal('ask' in retry && retry.ask, 'notify_partially_completed')
+  assert.equal(batchData.parse(retry.data).itemRetry?.sentence, 'no failed item may be retried.')
+  const thrown = { message: 'x', stack: 'x', processor: 'UploadBatchRetryFailedItemsProcessor', attempt: 4 }
+  assert.ok('ask' in refused({ notification: waiting, lastError: thrown }, 'processing failed'))
+  assert.equal(batchData.parse(refused({}, 'timed out').data).itemRetry?.retried, 0)
+})

@@ -64,7 +64,11 @@ export const batchAssigns = (isTold: boolean) =>
       }
     },
 
-    recordRefusedRetry: ({ data: { lastError: _last, ...data } }, { reason, error, now }) => {
+    recordRefusedRetry: (batch, facts) => {
+      const { lastError, ...data } = batch.data
+      const { reason, error, now } = facts
+      const isRetrys = reason === nothingToRetry || lastError?.processor === 'UploadBatchRetryFailedItemsProcessor'
+      if (data.notification?.waiting && !isRetrys) return notificationFailed(batch, facts)
       const sentence = error ?? reason ?? 'The retry did not begin.'
       return {
         data: { ...data, itemRetry: { retried: 0, refused: data.itemsErrored ?? 0, at: now, sentence } },
@@ -80,11 +84,18 @@ export const batchAssigns = (isTold: boolean) =>
       return { data: { ...data, notification: waiting(now) }, ask }
     },
 
-    recordFailedNotification: ({ data: { lastError: _last, ...data } }, { reason, error, now }) => ({
-      data: { ...data, notification: { sent: false, error: error ?? reason, at: now } },
-      log: { level: 'error', message: 'completion notification not sent', fields: { reason, error } },
-    }),
+    recordFailedNotification: notificationFailed,
   }) satisfies Record<string, BatchAssign>
+
+/** The reason of a retry that found no item to retry. */
+export const nothingToRetry = 'no failed item may be retried'
+
+function notificationFailed({ data: { lastError: _last, ...data } }: View<BatchData>, { reason, error, now }: Facts) {
+  return {
+    data: { ...data, notification: { sent: false, error: error ?? reason, at: now } },
+    log: { level: 'error', message: 'completion notification not sent', fields: { reason, error } },
+  } as const
+}
 
 function waiting(now: number) {
   return { sent: false, waiting: true, error: null, at: now, attempts: 0 }

@@ -161,6 +161,7 @@ export const batchDeclaration = {
     notify_completed: notifying('completed'),
     notify_partially_completed: notifying('partially_completed'),
     notify_failed: notifying('failed'),
+    // In partially_completed, retry_refused is the edge of both.
     notification_failed_completed: notificationFailed('completed'),
     notification_failed_failed: notificationFailed('failed'),
   },
@@ -196,8 +197,7 @@ export const batchDeclaration = {
     UploadBatchPartialCompletionProcessor: { attemptsMax: 12, timeoutMs: 120_000 },
     UploadBatchRetryFailedItemsProcessor: { timeoutMs: 3_600_000 },
     UploadBatchNotificationProcessor: {
-      // The processor gives up by itself, after `sendsMax`; the rest is for attempts that died with their process.
-      attemptsMax: sendsMax + 5,
+      attemptsMax: sendsMax,
       backoff: { firstMs: 1_000, factor: 2, maxMs: 600_000, jitter: 0.5 },
       // Above the longest timeout that a receiver can be given.
       timeoutMs: 660_000,

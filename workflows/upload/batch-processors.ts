@@ -1,5 +1,6 @@
 import { type Child, type Context, done, fail, messageOf, type Outcome, type Processor } from 'sluice'
 import { type BatchData, metadataOf } from './batch-data.ts'
+import { nothingToRetry } from './batch-failure.ts'
 import { sendsMax, uploadBatch } from './batch-machine.ts'
 import type { Desk, Elements } from './desk/desk.ts'
 import type { Cursor } from './files/file-fault.ts'
@@ -231,7 +232,6 @@ async function notify({ notifier }: BatchTools, context: BatchContext): Promise<
     if (at - (data.notification?.at ?? at) < settingsWaitMs) return { kind: 'poll', afterMs: settingsPollMs }
     return ended(false, 'No process that has settings for notifications came within 24 hours.')
   }
-  if (attempt > sendsMax) return ended(false, data.notification?.error ?? 'No attempt came to an end.')
   const key = `upload-${data.identity ?? data.sha256.slice(0, 26)}-${context.idempotencyKey}`
   try {
     await notifier.send(noticeOf(entity.id, data, entity.state), { key, signal })
@@ -259,7 +259,7 @@ async function retryFailedItems(context: BatchContext): Promise<Outcome> {
   // Counted against what had failed when the batch closed: after a crash in the middle, items that were retried before are not found again.
   if (retried === 0 && refused >= (data.itemsErrored ?? 0)) {
     const why = `None of the ${refused} failed items may be retried any more: each has failed too often, too long ago, or is no item at all.`
-    return fail('no failed item may be retried', why)
+    return fail(nothingToRetry, why)
   }
   log.info({ retried, refused }, 'failed items retried')
   const sentence = `${retried} failed items are retried; ${refused} may not be retried any more.`
