@@ -144,7 +144,7 @@ export class FeedReader {
     if (move?.by !== 'lease' && record.cause !== 'claim') known.issued.set(record.epoch, 'outside')
     model.apply(known, record)
     this.#comparison.touch(known.id)
-    if (move) this.#follow(known, move)
+    if (move) this.#follow(known, move, record.at)
   }
 
   /**
@@ -174,9 +174,9 @@ export class FeedReader {
   }
 
   /** What the move did besides moving its entity. */
-  #follow(known: Known, move: Move): void {
+  #follow(known: Known, move: Move, at: number): void {
     this.#comparison.saved(move)
-    if (move.lanes !== null) this.#model.order(known.id, move.lanes)
+    if (move.lanes !== null) this.#model.order(known.id, move.lanes, at)
     for (const { ordinal } of move.children) {
       const id = this.#model.spawnedBy(known.id).get(ordinal)
       if (id !== undefined) this.#comparison.touch(id)

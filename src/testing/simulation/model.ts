@@ -61,6 +61,8 @@ export class Model {
   readonly staged = new Map<EntityId, Set<number>>()
   /** Gates that some parent's move has opened, as `parent/lane`, and when. */
   readonly opened = new Map<string, number>()
+  /** When parents last ordered their children to go on. */
+  readonly goingSince = new Map<EntityId, number>()
   /** What parents ordered over their children, where it is not to go on. */
   readonly #orders = new Map<EntityId, 'rest' | 'stop'>()
   readonly workers = new Map<number, KnownWorker>()
@@ -127,9 +129,10 @@ export class Model {
     return (known.parent !== null && this.#orders.get(known.parent)) || 'go'
   }
 
-  order(parent: EntityId, order: 'go' | 'rest' | 'stop'): void {
+  order(parent: EntityId, order: 'go' | 'rest' | 'stop', at: number): void {
     if (order !== 'go') this.#orders.set(parent, order)
     else {
+      this.goingSince.set(parent, at)
       this.#orders.delete(parent)
       for (const tally of this.lanesOf(parent).values()) tally.entered.clear()
     }

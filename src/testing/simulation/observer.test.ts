@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import { defineMachine } from '../../machine.ts'
 import { memoryStore } from '../../store/memory/index.ts'
 import type { Move, Verdict } from '../../store.ts'
-import { aBirth, aMove, aRun, aWorker } from '../builders.ts'
+import { aBirth, aChild, aMove, aRun, aWorker, hop, manualClock } from '../builders.ts'
 import type { Call } from './calls.ts'
 import type { WorkloadRules } from './facts.ts'
 import { Observer } from './observer.ts'
@@ -27,7 +27,8 @@ const owner: Owner = { name: 'p0.1', status: 'up', parked: [] }
 
 /** A store with one claimed parcel, two attempts of which are counted, and an observer that has seen all of this. */
 async function watchedParcel() {
-  const store = memoryStore()
+  const clock = manualClock()
+  const store = memoryStore({ clock })
   const complaints: string[] = []
   const observer = new Observer(new World(1, 0), store, [parcel], { rules, invariants: [] }, (invariant, message) =>
     complaints.push(`${invariant}: ${message}`),
@@ -64,7 +65,7 @@ async function watchedParcel() {
       await observer.look()
     }
   }
-  return { leased, complaints, apply }
+  return { leased, complaints, apply, observer, claim, store, clock }
 }
 
 suite('the observer', () => {
@@ -101,4 +102,29 @@ suite('the observer', () => {
     await answer()
     assert.match(complaints[0] ?? 'nothing', /G11 attempts: parcel 1: It had 2 attempts, of which it should stay/)
   })
+
+  for (const [when, restedMs, expected] of [
+    ['before its parent goes on', 60_000, 0],
+    ['after its parent goes on', 0, 1],
+  ] as const) {
+    test(`counts ${expected === 0 ? 'no' : 'the'} time that a child waits ${when}`, async () => {
+      const { leased, complaints, apply, observer, claim, store, clock } = await watchedParcel()
+      observer.quiet = { since: 0, waitMsMax: 1_000 }
+      const children = [aChild(leased, 0, { labels: [] })]
+      const answer = await apply('rest', aMove(leased, { state: 'done', children, spawned: 1, lanes: 'rest' }))
+      await answer()
+      clock.advance(restedMs)
+      const [parent] = await store.get([leased.id])
+      const goesOn: Partial<Move> = { hops: [hop('done', 'done')], state: 'done', settled: true, lanes: 'go' }
+      const answerOfParent = await apply('go', aMove(parent!, goesOn))
+      await answerOfParent()
+      clock.advance(60_000 - restedMs)
+      assert.equal((await claim()).entities.length, 1)
+      assert.equal(
+        complaints.filter((complaint) => complaint.startsWith('G13')).length,
+        expected,
+        complaints.join('; '),
+      )
+    })
+  }
 })

@@ -202,9 +202,10 @@ export class Observer {
 
   #judgeWait(entity: Entity, { seenAt }: Known): void {
     if (!this.quiet || entity.wait.for !== 'run' || this.#rules.isCrowded?.(entity)) return
-    // Nobody waits before he is seen, or behind a gate before it is open.
+    // An entity does not wait before it is seen, behind a gate before that is open, or under a parent that has ended before that goes on.
     const openedAt = this.model.opened.get(`${entity.parent}/${entity.lane}`) ?? 0
-    const waitedMs = this.#store.time() - Math.max(entity.wait.at, seenAt, openedAt, this.quiet.since)
+    const goingAt = (entity.parent !== null && this.model.goingSince.get(entity.parent)) || 0
+    const waitedMs = this.#store.time() - Math.max(entity.wait.at, seenAt, openedAt, goingAt, this.quiet.since)
     this.longestWaitMs = Math.max(this.longestWaitMs, waitedMs)
     const fact = { entity, waitedMs, allowedMs: this.quiet.waitMsMax }
     this.#judge.check('wait', fact, () => `${entity.machine} ${entity.id}`)
