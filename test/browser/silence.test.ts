@@ -64,7 +64,7 @@ describe('a server that does not answer', { skip, timeout: 300_000 }, () => {
       await served.kill()
       await page.locator('.silence').waitFor()
       // The average of ten seconds is not known once all of them are without news.
-      await page.locator('.card', { hasText: 'Throughput' }).locator('.aside b', { hasText: '–' }).waitFor()
+      await page.locator('.card', { hasText: 'Moves per second' }).locator('.aside b', { hasText: '–' }).waitFor()
       await served.restart()
       await page.locator('.silence').waitFor({ state: 'detached' })
     } finally {
