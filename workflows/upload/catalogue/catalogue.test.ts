@@ -136,7 +136,40 @@ test('verdicts and documents do not depend on the order in which the items of a 
       )
       assert.deepEqual(play('shuffled', groups), inOrder)
     }),
-    { numRuns: 150 },
+    { numRuns: 60 },
+  )
+})
+
+test('of two files that are put at once, one is first for each id, and the documents are those of one after the other', (context) => {
+  const folder = folderOf(context)
+  const few = anyItem.map((item) => ({ ...item, hnId: (item.hnId % 5) + 1 }))
+  const anyFile = fc.array(few, { minLength: 1, maxLength: 15, size: 'max' })
+  let run = 0
+  fc.assert(
+    fc.property(anyFile, anyFile, fc.array(fc.nat(1_000), { minLength: 30, maxLength: 30 }), (one, two, keys) => {
+      const documents = new Documents()
+      const entriesOf = (items: readonly HNItem[], batch: number) =>
+        withEarlier(items.map((item, index) => documents.entry(batch * 100 + index, batch, item)))
+      const entries = [...entriesOf(one, 1), ...entriesOf(two, 2)]
+      const mixed = entries.map((entry, index) => ({ entry, key: keys[index]! })).sort((a, b) => a.key - b.key)
+      run += 1
+      const play = (name: string, order: readonly Entry[]) =>
+        withCatalogue(
+          { folder, file: join(folder, `${run}-${name}.db`), readDocument: documents.read },
+          (catalogue) => {
+            const added = order.filter((entry) => catalogue.put([entry])[0] === 'added').map(({ item }) => item.hnId)
+            assert.deepEqual(added.sort(), [...new Set(entries.map(({ item }) => item.hnId))].sort())
+            return catalogue.search({ limit: 1_000 }).rows
+          },
+        )
+      const inOrder = play('in-order', entries)
+      const atOnce = play(
+        'at-once',
+        mixed.map(({ entry }) => entry),
+      )
+      assert.deepEqual(atOnce, inOrder)
+    }),
+    { numRuns: 30 },
   )
 })
 
