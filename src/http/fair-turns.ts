@@ -48,9 +48,9 @@ export class FairTurns {
   /** Begins it at once, or in its turn. Throws if too many of this caller wait already. */
   enter(caller: string, kind: Kind, begin: Begin): void {
     const isAlone = this.#isAlone(caller)
-    const isFree = this.#points >= points[kind] && this.#mayBegin(caller)
-    if (this.#queues.size === 0 && (isAlone || isFree)) {
-      this.#begin(caller, { kind, begin })
+    if (this.#queues.size === 0 && (isAlone || (this.#points >= points[kind] && this.#mayBegin(caller)))) {
+      if (!isAlone) this.#spend(kind)
+      this.#begin(caller, kind, begin)
       return
     }
     const queue = this.#queues.get(caller) ?? []
@@ -71,10 +71,13 @@ export class FairTurns {
     return (this.#underWay.get(caller) ?? 0) < pointsUnderWay
   }
 
-  #begin(caller: string, { kind, begin }: Waiting): void {
+  #spend(kind: Kind): void {
     this.#points -= points[kind]
-    this.#underWay.set(caller, (this.#underWay.get(caller) ?? 0) + points[kind])
     this.#nextTurn()
+  }
+
+  #begin(caller: string, kind: Kind, begin: Begin): void {
+    this.#underWay.set(caller, (this.#underWay.get(caller) ?? 0) + points[kind])
     begin(() => {
       const left = (this.#underWay.get(caller) ?? 0) - points[kind]
       if (left > 0) this.#underWay.set(caller, left)
@@ -97,9 +100,10 @@ export class FairTurns {
       if (!this.#mayBegin(caller)) continue
       // To the end: the others come first, in this turn and the next.
       this.#queues.delete(caller)
-      const waiting = queue.shift() as Waiting
+      const { kind, begin } = queue.shift() as Waiting
       if (queue.length > 0) this.#queues.set(caller, queue)
-      this.#begin(caller, waiting)
+      this.#spend(kind)
+      this.#begin(caller, kind, begin)
     }
   }
 }
