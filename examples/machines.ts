@@ -9,6 +9,7 @@ export const delivery = defineMachine({
   settled: ['delivered', 'partly_delivered', 'failed'],
   final: ['delivered', 'partly_delivered', 'failed'],
   data: z.object({ parcels: z.number().int().positive() }),
+  title: '{parcels} parcels',
   states: {
     packing: 'Parcels are being packed.',
     on_the_road: 'Parcels are on their way.',
@@ -32,6 +33,7 @@ export const parcel = defineMachine({
   settled: ['arrived', 'lost'],
   final: ['arrived'],
   data: z.object({ number: z.number(), address: z.string().nullable() }),
+  title: 'parcel {number}',
   states: {
     packed: 'Waits for a driver.',
     arrived: { purpose: 'Handed over.', outcome: 'success' },

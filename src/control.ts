@@ -22,6 +22,8 @@ export interface Control {
   /** Data comes as its machine shows it to people. With `secrets` it is whole: for programs that own the store, never over a network. */
   get(id: EntityId, options?: { readonly secrets?: boolean }): Promise<Detail>
   list(filter: ListFilter): Promise<ListPage>
+  /** Those that are meant by what a person typed: the one of this id, and the one that has this key. */
+  find(text: string): Promise<readonly Detail[]>
   /** Every hop, oldest first. */
   history(id: EntityId, options?: { readonly afterSeq?: number; readonly limit?: number }): Promise<readonly Event[]>
   lanes(id: EntityId): Promise<readonly Lane[]>
@@ -87,7 +89,10 @@ export interface Detail extends Omit<Entity, 'data' | 'progress' | 'checkpoint'>
   readonly progress: unknown
   /** The state as drawn: `ready` for `gate_waiting` behind an open gate. */
   readonly shown: string
+  /** The title of its state. */
   readonly title: string
+  /** What people call it, as its machine declares it; null: it has no name but its number. */
+  readonly name: string | null
   /** Removed by retention: only this tombstone is left. */
   readonly purged: boolean
   readonly actions: readonly {
@@ -102,6 +107,8 @@ export interface ListFilter extends Omit<Filter, 'limit' | 'anyOf'> {
   readonly limit?: number
   /** Entities in a state with one of these outcomes, as the machines known here declare them. */
   readonly outcomes?: readonly StateOutcome[]
+  /** The one that was submitted, or spawned, under this key. */
+  readonly key?: string
 }
 
 export interface ListPage {

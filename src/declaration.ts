@@ -14,6 +14,9 @@ export function checkDeclaration(declaration: unknown): void {
     for (const list of ['initial', 'settled', 'final'] as const) {
       if (!Array.isArray(machine[list])) faults.push(`${list} must be a list of states`)
     }
+    if (!isTitle(machine.title)) {
+      faults.push('title must be the name of a field of data or a text with such names in braces, or a list of these')
+    }
     for (const [name, state] of entriesOf(machine.states, 'states', faults)) {
       if (typeof state === 'string') continue
       const outcome = keysOf(state, `state ${name}`, stateKeys, faults)?.outcome
@@ -39,13 +42,19 @@ export function checkDeclaration(declaration: unknown): void {
 
 const machineKeys = [
   ...['name', 'version', 'initial', 'settled', 'final', 'states', 'transitions'],
-  ...['data', 'labels', 'policies', 'purposes', 'parent', 'watches', 'respawn'],
+  ...['data', 'title', 'labels', 'policies', 'purposes', 'parent', 'watches', 'respawn'],
 ]
 const stateKeys = ['purpose', 'title', 'retentionMs', 'holdable', 'outcome']
 const transitionKeys = [
   ...['from', 'to', 'on', 'processor', 'when', 'ensure', 'assign', 'inline', 'action', 'afterMs'],
   ...['children', 'role', 'warning', 'purpose'],
 ]
+
+function isTitle(title: unknown): boolean {
+  if (title === undefined) return true
+  const titles: readonly unknown[] = Array.isArray(title) ? title : [title]
+  return titles.every((one) => typeof one === 'string' && /^(?:[^{}]|\{[^{}]+\})+$/.test(one))
+}
 
 type Fields = Readonly<Record<string, unknown>>
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { checkDeclaration } from './declaration.ts'
+import { titlesOf } from './entity-name.ts'
 import { SluiceError } from './errors.ts'
 import { defaultPolicy, type Policy } from './policy.ts'
 import type { StateOutcome } from './state-outcome.ts'
@@ -59,6 +60,8 @@ export interface MachineDeclaration<S extends string, T extends Transitions<S>, 
   readonly transitions: T
   /** Checks and types the entity's data. */
   readonly data?: Schema<D>
+  /** What people call an entity: a field of its data, or a text with fields in braces; of several the first that can be filled. */
+  readonly title?: string | readonly string[]
   /** Up to four fields of data that lists, holds and limits can see. */
   readonly labels?: readonly string[]
   readonly policies?: Readonly<Record<string, Partial<Policy>>>
@@ -81,6 +84,7 @@ export interface Machine<D = unknown, P extends string = string, C extends strin
   readonly states: Readonly<Record<string, State>>
   readonly edges: readonly Edge[]
   readonly schema: Schema<D> | null
+  readonly title: readonly string[]
   readonly labels: readonly string[]
   readonly policies: Readonly<Record<string, Policy>>
   readonly purposes: Readonly<Record<string, string>>
@@ -134,6 +138,7 @@ export function defineMachine<const S extends string, const T extends Transition
     final: declaration.final,
     states,
     edges,
+    title: titlesOf(declaration.title),
     labels: declaration.labels ?? [],
     policies,
     purposes: declaration.purposes ?? {},

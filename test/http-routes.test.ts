@@ -66,6 +66,13 @@ for (const store of storeKinds) {
       const detail = await ask('GET', `/api/entities/${id}`)
       assert.equal(detail.body.state, 'sent')
       assert.equal(detail.body.createdBy, 'local')
+      const found = await ask('GET', `/api/find?text=one-${store}`)
+      assert.deepEqual(found.body, { found: [detail.body] })
+      const keyed = await ask('GET', `/api/entities?key=one-${store}&state=sent`)
+      assert.deepEqual(
+        keyed.body.entities.map((entity: { id: number }) => entity.id),
+        [id],
+      )
       const history = await ask('GET', `/api/entities/${id}/history?limit=1`)
       assert.deepEqual([history.body.events.length, history.body.next], [1, 0])
       const rest = await ask('GET', `/api/entities/${id}/history?after=0`)

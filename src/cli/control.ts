@@ -49,6 +49,11 @@ export function controlCommands(doing: Doing): readonly Command[] {
       .addHelpText('after', outcomes)
       .action(doing(async () => (await import('./control/watch.ts')).watch)),
 
+    command('find', 'the entity of this id, and the one with this key')
+      .argument('<text>', 'an id or a key')
+      .option(...json)
+      .action(doing(async () => (await import('./control/find.ts')).find)),
+
     command('list', 'entities, the newest first')
       .option('--machine <name>', 'of this machine')
       .option(...machineVersion)
@@ -66,6 +71,7 @@ export function controlCommands(doing: Doing): readonly Command[] {
       .option('--settled', 'only those that are settled')
       .option('--open', 'only those that are not')
       .option('--reason <text>', 'that failed for this reason')
+      .option('--key <key>', 'the one with this key; with --all also if it is a child')
       .option('--oldest', 'the oldest first')
       .option('--after <id>', 'go on after this one', wholeNumber)
       .option(...limit(20))

@@ -3,11 +3,11 @@ import type { Query } from './transport.ts'
 
 /** A filter as the address of a list has it. */
 export function queryOf(filter: ListFilter): Query {
-  const { machine, version, states, outcomes, parent, lane, label, settled, reason } = filter
+  const { machine, version, states, outcomes, parent, lane, label, settled, reason, key } = filter
   const { after, upTo, newestFirst, limit } = filter
   const { sources, after: place } = filter.spawnedBy ?? { sources: undefined, after: null }
   return {
-    ...{ machine, version, state: states, outcome: outcomes, lane, settled, reason, after, upTo, limit },
+    ...{ machine, version, state: states, outcome: outcomes, lane, settled, reason, key, after, upTo, limit },
     parent: parent === null ? 'none' : parent,
     label: label?.name,
     value: label?.value,

@@ -84,6 +84,10 @@ export class RemoteControl implements Control {
     return this.transport.get<ListPage>('/api/entities', queryOf(filter))
   }
 
+  async find(text: string): Promise<readonly Detail[]> {
+    return (await this.transport.get<{ found: readonly Detail[] }>('/api/find', { text })).found
+  }
+
   async history(
     id: EntityId,
     { afterSeq, limit }: { readonly afterSeq?: number; readonly limit?: number } = {},

@@ -1,6 +1,7 @@
 import type { Detail } from '../control.ts'
 import { type ActionChoice, actionsOf } from '../decide.ts'
 import { type Entity, type EntityId, rootLane } from '../entity.ts'
+import { entityName } from '../entity-name.ts'
 import type { Facts } from '../implementation.ts'
 import type { Lane } from '../lane.ts'
 import { edgesFrom, type Machine } from '../machine.ts'
@@ -32,9 +33,12 @@ export async function listedOf(services: Services, entities: readonly Entity[]):
     const { data, progress, checkpoint: _checkpoint, ...rest } = entity
     const machine = services.registry.find(entity.machine, entity.version)?.machine ?? null
     const shown = shownState(machine, entity, gates)
+    const seen = shownData(services, entity, data)
     return {
       ...rest,
-      data: shownData(services, entity, data),
+      data: seen,
+      // From what may be shown: a secret never becomes a name.
+      name: entityName(machine?.title, seen),
       progress: progress === null ? null : JSON.parse(progress),
       shown,
       title: machine?.states[shown]?.title ?? shown,
@@ -57,10 +61,13 @@ function shownData(
 /** What retention left of a root: how it ended, and what it reported. */
 export function detailOfTombstone(services: Services, tombstone: Tombstone): Detail {
   const { id, machine, version, state, key, data, createdAt, purgedAt } = tombstone
-  const title = services.registry.find(machine, version)?.machine.states[state]?.title ?? state
+  const known = services.registry.find(machine, version)?.machine
+  const title = known?.states[state]?.title ?? state
+  const seen = shownData(services, tombstone, data)
   return {
     ...{ id, machine, version, state, key, createdAt, title },
-    data: shownData(services, tombstone, data),
+    data: seen,
+    name: entityName(known?.title, seen),
     born: state,
     shown: state,
     settled: true,

@@ -32,6 +32,7 @@ import { checkPriority, checkText, jsonText } from './births.ts'
 import { choicesOf, detailOf, detailOfTombstone, listedOf } from './detail.ts'
 import { explain } from './explain.ts'
 import { checkAction, checkFilter, checkId, checkLimit, countMatching } from './filter.ts'
+import { keyHolder, rangeOf, unlessUnknown } from './finding.ts'
 import { liftHold, setHold } from './holding.ts'
 import { asideOf } from './moves.ts'
 import { Newborns } from './newborns.ts'
@@ -104,8 +105,20 @@ export class LocalControl implements Control {
 
   async list(filter: ListFilter): Promise<ListPage> {
     const { store, registry, limits } = this.#services
-    const { entities, next } = await store.list(checkFilter(registry, filter, limits))
+    const { key, ...rest } = filter
+    const checked = checkFilter(registry, rest, limits)
+    const only = key === undefined ? {} : rangeOf(checked, await keyHolder(store, key))
+    const { entities, next } = await store.list({ ...checked, ...only })
     return { entities: await listedOf(this.#services, entities), next }
+  }
+
+  async find(text: string): Promise<readonly Detail[]> {
+    const { store } = this.#services
+    const wanted = text.trim()
+    const id = /^#?\d{1,15}$/.test(wanted) ? Number(wanted.replace('#', '')) : null
+    const ids = [id, wanted === '' ? null : await keyHolder(store, wanted)].filter((one) => one !== null)
+    const found = await Promise.all([...new Set(ids)].map((one) => this.get(one).catch(unlessUnknown)))
+    return found.filter((one) => one !== null)
   }
 
   /** `limit` counts moves; a move of several hops is several events. The birth is the first of them, with seq 0. */
@@ -221,8 +234,9 @@ export class LocalControl implements Control {
     options: ActOptions & { readonly confirm?: boolean } = {},
   ): Promise<ManyResult> {
     const { registry, limits, store } = this.#services
-    const { limit: _limit, newestFirst: _newestFirst, ...asked } = filter
-    const checked = checkFilter(registry, asked, limits)
+    const { limit: _limit, newestFirst: _newestFirst, key, ...asked } = filter
+    const broad = checkFilter(registry, asked, limits)
+    const checked = key === undefined ? broad : { ...broad, ...rangeOf(broad, await keyHolder(store, key)) }
     const { limit: _pageMax, ...which } = checked
     checkAction(registry, which.machine, action)
     const count = await countMatching(this.#services, checked)

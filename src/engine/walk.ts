@@ -66,6 +66,7 @@ export const walkMachine = defineMachine({
     },
   },
   data: walkData,
+  title: '{action} of {matching} entities',
   policies: { walk: { timeoutMs: 24 * 60 * 60_000, attemptsMax: 10, parallel: 4 } },
 })
 

@@ -29,6 +29,7 @@ const machineAnnotation = z.strictObject({
   initial: names,
   settled: names,
   final: names,
+  title: names.optional(),
   labels: names.optional(),
   policies: z.record(z.string(), policy).optional(),
   /** Of criteria and assigns; a processor has its own in its annotations. */

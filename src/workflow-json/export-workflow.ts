@@ -89,7 +89,7 @@ class MachineExport {
   }
 
   #annotation(): MachineAnnotation {
-    const { version, initial, settled, final, labels, policies, parent, watches, respawn, edges } = this.#machine
+    const { version, initial, settled, final, title, labels, policies, parent, watches, respawn, edges } = this.#machine
     const processors = new Set(edges.flatMap(processorsOf))
     const purposes = Object.entries(this.#machine.purposes).filter(([name]) => !processors.has(name))
     return defined({
@@ -98,6 +98,7 @@ class MachineExport {
       initial: [...initial],
       settled: [...settled],
       final: [...final],
+      title: title.length > 0 ? [...title] : undefined,
       labels: labels.length > 0 ? [...labels] : undefined,
       policies: Object.keys(policies).length > 0 ? { ...policies } : undefined,
       purposes: purposes.length > 0 ? Object.fromEntries(purposes) : undefined,

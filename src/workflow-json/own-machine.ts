@@ -65,6 +65,7 @@ export function ownMachine(
       }),
     ),
     transitions: transitionsFrom(drafts, (name) => names.fresh(name)),
+    title: noted.title ?? [],
     labels: noted.labels ?? [],
     policies: policiesOf(noted.policies ?? {}, processors),
     purposes: { ...noted.purposes, ...purposesOf(all) },

@@ -80,6 +80,7 @@ const machine: fc.Arbitrary<Machine> = fc.uniqueArray(word, { minLength: 1, maxL
         .tuple(...names.map(() => stateDeclaration))
         .map((all) => Object.fromEntries(names.map((name, at) => [name, all[at]!]))),
       transitions: fc.dictionary(word, transition, { maxKeys: 8 }),
+      title: fc.oneof(word, fc.array(word, { maxLength: 3 })),
       labels: fc.array(word, { maxLength: 4 }),
       policies: fc.dictionary(bound, policy, { maxKeys: 3 }),
       purposes: fc.dictionary(bound, prose, { maxKeys: 4 }),

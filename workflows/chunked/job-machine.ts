@@ -12,6 +12,7 @@ export const chunkedJob = defineMachine({
   settled: ['completed', 'failed', 'cancelled'],
   final: ['completed', 'cancelled'],
   data: jobData,
+  title: 'definition',
   labels: ['definition', 'attachmentFolder', 'collection'],
   watches: ['error', 'failed'],
   states: {

@@ -16,6 +16,7 @@ export const batchDeclaration = {
   settled: ['completed', 'failed', 'partially_completed'],
   final: ['completed'],
   data: batchData,
+  title: 'fileName',
   labels: ['uploadedBy', 'sha256', 'collection'],
   states: {
     initial_state: 'Starting state for new upload batch. Entry point for workflow processing.',

@@ -11,6 +11,7 @@ export const itemDeclaration = {
   settled: ['completed', 'skipped', 'failed'],
   final: ['completed', 'skipped'],
   data: itemData,
+  title: ['item {hnId}', 'item at index {itemIndex}'],
   states: {
     initial_state: 'Extracted from its file.',
     ingested: 'Its content has been read.',

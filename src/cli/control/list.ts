@@ -23,6 +23,7 @@ export interface FilterOptions {
   readonly settled?: boolean
   readonly open?: boolean
   readonly reason?: string
+  readonly key?: string
 }
 
 export interface ListOptions extends AnswerOptions, FilterOptions {
@@ -52,7 +53,7 @@ export async function list(options: ListOptions, host: Host): Promise<number> {
 }
 
 export function filterOf(options: FilterOptions): ListFilter {
-  const { machine, machineVersion, state, outcome, parent, all, lane, collection, settled, open, reason } = options
+  const { machine, machineVersion, state, outcome, parent, all, lane, collection, settled, open, reason, key } = options
   if (settled && open) throw new SluiceError('invalid', 'Take --settled or --open; nothing is both.')
   if (collection !== undefined && options.label !== undefined) {
     throw new SluiceError('invalid', 'Take --collection or --label; one label can be asked for at a time.')
@@ -68,6 +69,7 @@ export function filterOf(options: FilterOptions): ListFilter {
     ...(label === undefined ? {} : { label }),
     ...(settled ? { settled: true } : open ? { settled: false } : {}),
     ...(reason === undefined ? {} : { reason }),
+    ...(key === undefined ? {} : { key }),
   }
 }
 
@@ -108,9 +110,20 @@ function linesOf(
   host: Host,
 ): readonly string[] {
   if (entities.length === 0) return [`There are no ${isLater ? 'more ' : ''}such entities.`]
-  const title = ['id', 'machine', 'state', 'labels', 'changed', 'reason']
+  return entityLines(entities, machines, host)
+}
+
+/** A line for each, under a title. */
+export function entityLines(
+  entities: ListPage['entities'],
+  machines: readonly Machine[],
+  host: Host,
+): readonly string[] {
+  const hasNames = entities.some(({ name }) => name !== null)
+  const title = ['id', ...(hasNames ? ['name'] : []), 'machine', 'state', 'labels', 'changed', 'reason']
   const rows = entities.map((entity) => [
     String(entity.id),
+    ...(hasNames ? [plain(entity.name ?? '', 40)] : []),
     plain(entity.machine, 40),
     stateCell(machines, entity, entity.shown),
     labelsText(entity.labels, machineOf(machines, entity.machine, entity.version), labelMax),

@@ -59,6 +59,7 @@ function factsOf(
 ): readonly (readonly [string, string | number])[] {
   const { createdAt, createdBy, changedAt, generation, attempts, request } = entity
   return said([
+    ['name', entity.name === null ? null : plain(entity.name, 120)],
     ['machine', `${plain(entity.machine, 60)}, version ${entity.version}`],
     ['state', stateCell(machines, entity, entity.shown)],
     ['created', `${momentOf(createdAt, host)}${createdBy === null ? '' : ` by ${plain(createdBy, 100)}`}`],

@@ -19,6 +19,7 @@ export function filterFields(limits: HttpLimits) {
     value: z.string().max(200).optional().describe('The value of `label`.'),
     settled: flagText.optional(),
     reason: z.string().max(2_000).optional(),
+    key: z.string().min(1).max(200).optional(),
     after: idText.optional().describe('`next` of the page before.'),
     upTo: idText.optional(),
     limit: wholeNumber(1, limits.pageMax).optional(),
@@ -50,7 +51,8 @@ export const pairFault = 'label and value go together, and so do afterSource and
 type FilterQuery = z.output<z.ZodObject<ReturnType<typeof filterFields>>> & { parent?: number | null | undefined }
 
 export function filterOf(query: FilterQuery, limits: HttpLimits): ListFilter {
-  const { machine, version, state, outcome, parent, lane, label, value, settled, reason, after, upTo, newest } = query
+  const { machine, version, state, outcome, parent, lane, label, value, settled, reason, key, after, upTo, newest } =
+    query
   const { spawnedBy, afterSource, afterOrdinal } = query
   return {
     limit: query.limit ?? limits.pageDefault,
@@ -63,6 +65,7 @@ export function filterOf(query: FilterQuery, limits: HttpLimits): ListFilter {
     ...(label === undefined || value === undefined ? {} : { label: { name: label, value } }),
     ...(settled === undefined ? {} : { settled }),
     ...(reason === undefined ? {} : { reason }),
+    ...(key === undefined ? {} : { key }),
     ...(after === undefined ? {} : { after }),
     ...(upTo === undefined ? {} : { upTo }),
     ...(newest === undefined ? {} : { newestFirst: newest }),

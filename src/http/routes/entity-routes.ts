@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Detail } from '../../control.ts'
 import type { Lane } from '../../lane.ts'
 import {
   detailAnswer,
@@ -34,6 +35,15 @@ export function entityRoutes(context: Context): readonly Route[] {
       summary: 'Entities by filter, in pages.',
       query: z.strictObject({ ...filterFields(limits), ...parentField }).refine(isPaired, pairFault),
       handle: ({ caller, query }) => collections.list(caller, filterOf(query, limits)),
+    }),
+    route({
+      ...{ ...look, path: '/api/find', params: noParams },
+      summary: 'What a person means who types an id or a key: none, one or two entities.',
+      query: z.strictObject({ text: z.string().min(1).max(200) }),
+      answer: z.object({ found: z.array(detailAnswer) }) as z.ZodType<{ found: readonly Detail[] }>,
+      handle: async ({ caller, query }) => ({
+        found: await collections.seen(caller, await control.find(query.text), ({ id }) => id),
+      }),
     }),
     route({
       ...{ ...look, path: '/api/entities/:id', params: idParams, query: noQuery, answer: detailAnswer },

@@ -2,18 +2,15 @@ import { html, type VNode } from '../view.ts'
 
 interface Named {
   readonly id: number
-  readonly data: unknown
+  readonly name?: string | null
   readonly parent?: number | null
   readonly lane?: string
 }
 
-/** What people call an entity, without its number. Null: only its number is known. */
-export function titleOf({ data, parent = null, lane }: Named): string | null {
-  const fields = (typeof data === 'object' && data !== null ? data : {}) as Readonly<Record<string, unknown>>
-  const asked = parent === null ? ['fileName', 'definition', 'name', 'title', 'action'] : ['name', 'title']
-  const own = asked.map((field) => fields[field]).find((value) => typeof value === 'string' && value !== '')
-  const name = own ?? (parent === null ? undefined : lane)
-  return name === undefined ? null : shortened(String(name))
+/** The name that its machine declares, or its place if it is one of many. Null: only its number is known. */
+export function titleOf({ name = null, parent = null, lane }: Named): string | null {
+  const own = name ?? (parent === null ? undefined : lane)
+  return own === undefined ? null : shortened(own)
 }
 
 /** For headings and sentences: its title and always its number. */
