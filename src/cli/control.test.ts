@@ -189,6 +189,25 @@ for (const where of ['server', 'store'] as const) {
       assert.match((await run(where, ['status'])).out, /; 1 worker; /)
     })
 
+    test('who stops watching is told how to go on, and the entity goes on', async () => {
+      const hold = resultIn(
+        await run(where, ['hold', '--label', `collection=w-${where}`, '--reason', 'wait', '--json']),
+      ) as {
+        id: number
+      }
+      const data = JSON.stringify({ bottles: 1, collection: `w-${where}` })
+      const { id } = resultIn(await run(where, ['submit', 'crate', data, '--json'])) as { id: number }
+      const place = where === 'server' ? ['--server', url] : ['--machines', 'machines.ts']
+      const watching = start(where === 'server' ? away : cwd, ['watch', String(id), ...place])
+      await watching.heard(/packing/)
+      watching.process.kill('SIGINT')
+      const { status, out } = await watching.ending
+      assert.equal(status, 130)
+      assert.match(out, new RegExp(`^crate ${id} is packing\\.\nGo on watching by: sluice watch ${id} `))
+      await run(where, ['release', String(hold.id)])
+      assert.equal((await run(where, ['watch', String(id)])).status, 0)
+    })
+
     test('an act on many counts, asks, and tells how everybody took it', async () => {
       for (let count = 0; count < 3; count += 1) {
         await run(where, [

@@ -33,18 +33,23 @@ function interruptOf(host: Host, onFirst: () => void): Interrupt {
 const tickMs = 250
 
 /** The exit status tells how it ended. */
-export async function follow({ control }: Reached, id: number, options: WatchOptions, host: Host): Promise<number> {
+export async function follow(reached: Reached, id: number, options: WatchOptions, host: Host): Promise<number> {
+  const { control } = reached
   const { terminal, clock } = host
   const bar = options.quiet || options.json ? null : new ProgressBar(terminal, () => clock.now())
   const interrupt = interruptOf(host, () => bar?.clear())
   try {
-    const settled = await untilSettled(control, id, host, bar, interrupt)
+    const settled = await untilSettled(reached, id, host, bar, interrupt)
     bar?.clear()
     const progress = await control.progress(id)
     const entity = settled ?? (await control.get(id))
     if (options.json) terminal.out(`${JSON.stringify({ entity, progress })}\n`)
     else if (!options.quiet) terminal.out(`${endOf(entity, progress, settled !== null, options)}\n`)
-    if (!settled) return interruptedExit
+    if (!settled) {
+      // A server may still be asked for the end, which nobody waits for any more.
+      if (reached.client !== null) host.leave(interruptedExit)
+      return interruptedExit
+    }
     const machines = await control.machines()
     const machine = machines.find(({ name, version }) => name === settled.machine && version === settled.version)
     if (!options.quiet && machine?.states[settled.state]?.outcomeDeclared === false) {
@@ -58,38 +63,36 @@ export async function follow({ control }: Reached, id: number, options: WatchOpt
   }
 }
 
+/** How long a wait on a store of this machine may outlast the wish to stop: the store is closed afterwards. */
+const waitMs = 250
+
 /** Null: somebody asked to stop. */
 async function untilSettled(
-  control: Control,
+  { control, client }: Reached,
   id: number,
   { clock }: Host,
   bar: ProgressBar | null,
   interrupt: Interrupt,
 ): Promise<Detail | null> {
-  const first = await control.get(id)
-  if (isOver(first)) return first
   const stop = new AbortController()
-  interrupt.signal.addEventListener('abort', () => stop.abort(), { once: true })
-  // Listened to before it is looked at again: what settles in between is not missed.
-  const changes = control.watch({ ids: [id], signal: stop.signal })
+  const asked = new Promise<null>((resolve) => {
+    interrupt.signal.addEventListener('abort', () => resolve(null), { once: true })
+  })
+  // What does not exist is told before anything is painted.
+  await control.get(id)
   const painting = bar ? paint(control, id, clock, bar, stop.signal) : Promise.resolve()
   try {
-    const now = await control.get(id)
-    if (isOver(now)) return now
-    for await (const _change of changes) {
-      const detail = await control.get(id)
-      if (isOver(detail)) return detail
+    // A server that restarts meanwhile is waited for.
+    if (client !== null) return await Promise.race([control.settled(id), asked])
+    while (!interrupt.isAsked) {
+      const settled = await control.settled(id, waitMs)
+      if (settled) return settled
     }
     return null
   } finally {
     stop.abort()
     await painting
   }
-}
-
-/** What was asked of a settled one moves it as soon as a worker takes it up. */
-function isOver({ settled, request }: Detail): boolean {
-  return settled && request === null
 }
 
 async function paint(
