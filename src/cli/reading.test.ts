@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { newFolder, removeFolders, sluice, written } from './command-process.ts'
+import { jobFolder } from './job/job-folder.ts'
 import { painted, widthOf } from './paint.ts'
 import { commandLine } from './text.ts'
 
@@ -89,4 +90,20 @@ test('what is piped has no colours unless they are forced, and whole lines', asy
   const listed = await sluice(cwd, 'list', '--all')
   assert.ok(!listed.out.includes('\x1b['))
   assert.match(listed.out, /^\d+ .*Z/m)
+})
+
+test('a message is told to its end', async () => {
+  const words = 'the disk of the mail relay is full, and nobody has looked after it for a year; '.repeat(4).trim()
+  const folder = jobFolder(`
+import { defineJob, fail } from 'sluice/chunked'
+import { z } from 'zod'
+export default [
+  defineJob({ id: 'long', version: 1, parameters: z.object({}) }).firstStep({ id: 'only', run: () => fail('full', ${JSON.stringify(words)}) }),
+]`)
+  const ended = await sluice(folder, 'job', 'run', 'long', '--jobs', 'jobs.ts')
+  assert.equal(ended.status, 2, ended.err)
+  assert.ok(words.length > 300 && ended.out.includes(words), ended.out)
+  const chunks = await sluice(folder, 'job', 'chunks', '1', '--state', 'failed')
+  assert.ok(chunks.out.includes(words), chunks.out)
+  assert.ok((await sluice(folder, 'list', '--all', '--state', 'failed')).out.includes('full'))
 })

@@ -138,7 +138,7 @@ function reasonLines({ reasons }: JobView, samples: readonly FailureSample[]): r
   const rows = all.slice(0, reasonsMax).map(([reason, count]) => {
     const sample = samples.find((one) => one.reason === plain(reason, 100))
     const isMore = sample !== undefined && sample.message !== sample.reason
-    return [count, plain(reason, 60), isMore ? `e.g. chunk ${sample.chunk}: ${plain(sample.message, 200)}` : '']
+    return [count, plain(reason, 60), isMore ? `e.g. chunk ${sample.chunk}: ${plain(sample.message)}` : '']
   })
   return [...table(rows), ...(more > 0 ? [`  … and ${more} more reasons`] : [])]
 }

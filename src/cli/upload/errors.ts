@@ -61,7 +61,7 @@ function textOf(id: number, page: ErrorPage, { after }: ErrorsOptions): string {
     String(hnId ?? '–'),
     plain(errorType, 20),
     plain(reason, 40),
-    plain(errorMessage, 160),
+    plain(errorMessage),
   ])
   return `${table([['item', 'byte', 'hnId', 'kind', 'reason', 'message'], ...rows], '').join('\n')}\n`
 }

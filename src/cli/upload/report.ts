@@ -108,7 +108,7 @@ const reasonsMax = 12
 function reasonLines({ errorSummary }: UploadBatchView): readonly string[] {
   const reasons = errorSummary?.byReason ?? []
   const rows = reasons.slice(0, reasonsMax).map(({ reason, count, samples: [sample] }) => {
-    const example = sample ? `e.g. item ${sample.itemIndex}: ${plain(sample.message, 120)}` : ''
+    const example = sample ? `e.g. item ${sample.itemIndex}: ${plain(sample.message)}` : ''
     return [count, plain(reason, 60), example]
   })
   const more = reasons.length - rows.length
