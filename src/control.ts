@@ -131,7 +131,11 @@ export interface Progress {
   readonly percent: number
   /** Children settled per second, lately. Null: not known yet. */
   readonly ratePerSecond: number | null
+  /** Null: there is no telling, as nothing has settled yet, or nothing does any more. */
   readonly etaMs: number | null
+  /** Where the speed varies: between these the time left lies. Null: it is even, or, as an upper end, there is no telling. */
+  readonly etaLowMs: number | null
+  readonly etaHighMs: number | null
   /** The process that answers cannot write to its store now: since when, and why. */
   readonly trouble: { readonly since: number; readonly sentence: string } | null
   readonly lanes: readonly Lane[]

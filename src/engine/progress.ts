@@ -2,7 +2,7 @@ import type { Progress } from '../control.ts'
 import type { EntityId } from '../entity.ts'
 import type { Lane } from '../lane.ts'
 import { outcomeOf } from '../state-outcome.ts'
-import type { Rates } from './rate.ts'
+import type { Rate, Rates } from './rate.ts'
 import type { Registry } from './registry.ts'
 import type { Services } from './services.ts'
 
@@ -28,7 +28,8 @@ export function progressOf(
   const settled = total - open
   const trouble = entity.settled ? null : troubles.current()
   // A rate of the past promises nothing while nothing can be written.
-  const ratePerSecond = total === 0 || trouble ? null : rateOf(entity, settled, rates, now)
+  const rate = total === 0 || trouble ? null : rateOf(entity, settled, rates, now)
+  const ratePerSecond = rate?.perSecond ?? null
   return {
     id: entity.id,
     state: entity.state,
@@ -41,7 +42,8 @@ export function progressOf(
     sums: addUp(lanes.map((lane) => lane.sums)),
     percent: percentOf(entity, total, settled),
     ratePerSecond,
-    etaMs: etaOf(entity, total, open, ratePerSecond),
+    etaMs: etaOf(entity, total, open, rate?.isStalled ? null : ratePerSecond),
+    ...bandOf(entity, open, rate),
     trouble,
     lanes,
   }
@@ -53,12 +55,29 @@ function etaOf(entity: Progressing, total: number, open: number, ratePerSecond: 
   return total === 0 || ratePerSecond === null || ratePerSecond <= 0 ? null : Math.ceil((open / ratePerSecond) * 1_000)
 }
 
+/** Below it a speed counts as even, and one number says it all. */
+const evenMax = 1.5
+
+/** Between these the time left lies, going by the fastest and the slowest part of the last minute. */
+function bandOf(entity: Progressing, open: number, rate: Rate | null): Pick<Progress, 'etaLowMs' | 'etaHighMs'> {
+  const spread = rate?.spread
+  const isEven = !spread || spread.fastest <= spread.slowest * evenMax
+  if (entity.settled || open === 0 || rate?.isStalled || isEven) return { etaLowMs: null, etaHighMs: null }
+  const { slowest, fastest } = spread
+  return {
+    etaLowMs: Math.ceil((open / fastest) * 1_000),
+    // At the slowest nothing settled at all: there is no telling how long it may take.
+    etaHighMs: slowest <= 0 ? null : Math.ceil((open / slowest) * 1_000),
+  }
+}
+
 /** Lately, if it was asked before; the average since it was created otherwise. */
-function rateOf(entity: Progressing, settled: number, rates: Rates, now: number): number | null {
+function rateOf(entity: Progressing, settled: number, rates: Rates, now: number): Rate | null {
   const lately = entity.settled ? null : rates.measure(entity.id, now, settled)
   if (lately !== null) return lately
   const elapsedMs = (entity.settled ? entity.changedAt : now) - entity.createdAt
-  return settled === 0 || elapsedMs <= 0 ? null : (settled * 1_000) / elapsedMs
+  if (settled === 0 || elapsedMs <= 0) return null
+  return { perSecond: (settled * 1_000) / elapsedMs, spread: null, isStalled: false }
 }
 
 /** A lane of a machine that is not known here counts as neutral: nothing says how its children ended. */

@@ -146,6 +146,8 @@ export const progressAnswer: z.ZodType<Progress> = z.object({
   percent: z.number(),
   ratePerSecond: z.number().nullable(),
   etaMs: z.number().nullable(),
+  etaLowMs: z.number().nullable().describe('Where the rate varies: the time left at the fastest of the last minute.'),
+  etaHighMs: z.number().nullable().describe('The same at the slowest; null: there is no telling.'),
   trouble: z.object({ since: time, sentence: text }).nullable(),
   lanes: z.array(laneAnswer),
 })

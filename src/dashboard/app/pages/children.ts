@@ -40,7 +40,7 @@ export function Children({ detail, progress }: { readonly detail: Detail; readon
             detail.settled
               ? null
               : html`<div><span class="label">Rate</span><span class="figure">${rateText(progress.ratePerSecond)}</span></div>
-          <div><span class="label">Time left</span><span class="figure">${progress.etaMs === null ? '–' : durationText(progress.etaMs)}</span></div>`
+          <div><span class="label">Time left</span><span class="figure">${timeLeftText(progress)}</span></div>`
           }
           ${Object.entries(progress.sums).map(([name, sum]) => html`<div key=${name}><span class="label">${wordsOf(name)}</span><span class="figure">${countText(sum)}</span></div>`)}
         </div>
@@ -79,6 +79,14 @@ function Reasons({ id, reasons }: { readonly id: number; readonly reasons: reado
     })}</ul>
     ${hidden.length === 0 ? null : html`<p class="more"><button type="button" class="button small" onClick=${() => setWhole(true)}>Show ${hidden.length} more reasons (${countText(hiddenCount)} children)</button></p>`}
   <//>`
+}
+
+/** One number, or where the rate varies the band in which it lies. */
+function timeLeftText({ etaMs, etaLowMs, etaHighMs }: Progress): string {
+  if (etaMs === null) return '–'
+  if (etaLowMs === null) return durationText(etaMs)
+  const [low, high] = [durationText(etaLowMs), etaHighMs === null ? null : durationText(etaHighMs)]
+  return high === null ? `${low} or more` : low === high ? low : `${low} to ${high}`
 }
 
 /** What is being loaded anew stays on the page until it is there. */
