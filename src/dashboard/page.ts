@@ -2,7 +2,7 @@ import { sections, wavePath } from './app/sections.ts'
 import type { Assets } from './assets.ts'
 
 /** What the reader sees until the modules are there: the same frame, without anything in it. */
-const frame = `<div class="frame"><header class="side"><a class="brand" href="/"><svg viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="9" fill="var(--accent)"/><path d="${wavePath}" fill="none" stroke="var(--accent-ink)" stroke-width="2.6" stroke-linecap="round"/></svg>Sluice</a><nav aria-label="Sections"><ul>${sections
+const frame = `<div class="frame"><header class="side"><a class="brand" href="/"><svg viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="9" fill="var(--accent)"/><path d="${wavePath}" fill="none" stroke="var(--accent-ink)" stroke-width="2.6" stroke-linecap="round"/></svg>Sluice</a><div class="find"></div><nav aria-label="Sections"><ul>${sections
   .map(
     ({ href, text, icon }) =>
       `<li><a href="${href}"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="${icon}"/></svg>${text}</a></li>`,

@@ -13,7 +13,8 @@ const tour = defineMachine({
   initial: ['planned'],
   settled: ['over', 'over_with_losses', 'given_up'],
   final: ['over', 'over_with_losses', 'given_up'],
-  data: z.object({ ways: z.array(z.enum(ways)) }),
+  data: z.object({ town: z.string(), ways: z.array(z.enum(ways)) }),
+  title: 'Tour of {town}',
   states: {
     planned: 'Visits are being planned.',
     under_way: 'Visits are made.',
@@ -40,6 +41,7 @@ const visit = defineMachine({
   final: ['made'],
   labels: ['way'],
   data: z.object({ way: z.enum(ways) }),
+  title: 'way',
   states: {
     due: 'Waits for a clerk.',
     asking: 'Somebody has to say whether it is wanted.',

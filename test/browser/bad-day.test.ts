@@ -56,7 +56,7 @@ describe('the pages on a bad day', { skip, timeout: 300_000 }, () => {
     client = openClient({ url: served.url })
     visit = await Visit.open(browser, served.url)
     await client.hold({ label: { name: 'way', value: 'held' } }, { reason: 'The bridge is closed', owner: 'local' })
-    ;({ id: tour } = await client.submit('tour', { ways: [...ways] }))
+    ;({ id: tour } = await client.submit('tour', { town: 'Delft', ways: [...ways] }))
     // A worker of its own takes the climb, and dies without a word.
     const begun = join(folder, 'begun')
     const words = ['worker', '--folder', served.folder, '--machines', machines, '--roles', 'attic', '--name', 'climber']
@@ -102,6 +102,8 @@ describe('the pages on a bad day', { skip, timeout: 300_000 }, () => {
   test('what the open children wait for: each trouble by name, what needs a person first', async () => {
     const { page } = visit
     await visit.goto(`/entities/${tour}`)
+    await page.getByRole('heading', { name: `Tour of Delft #${tour}` }).waitFor()
+    await page.locator('a.entity', { hasText: `attic#${child.attic}` }).waitFor()
     const groups = page.locator('.card', { hasText: 'What its open children wait for' })
     await groups.getByText('The bridge is closed').waitFor()
     const text = await groups.innerText()

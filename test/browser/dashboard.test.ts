@@ -121,7 +121,7 @@ describe('the dashboard in a real browser', { skip, timeout: 300_000 }, () => {
     const { page } = visit
     await visit.goto('/holds')
     await page.locator('input[name=value]').fill('press')
-    await page.locator('form input[name=reason]').fill('Waiting for the rights office')
+    await page.locator('main form input[name=reason]').fill('Waiting for the rights office')
     await page.getByRole('button', { name: 'Hold', exact: true }).click()
     await page.getByText('collection is press').waitFor()
     await visit.screenshot('holds')
@@ -140,7 +140,7 @@ describe('the dashboard in a real browser', { skip, timeout: 300_000 }, () => {
     await visit.goto('/submit/job?definition=patience%401')
     await page.locator('input[name=what]').fill('a needle')
     await page.locator('input[name=places]').fill('0')
-    await page.locator('form').evaluate((form) => ((form as HTMLFormElement).noValidate = true))
+    await page.locator('main form').evaluate((form) => ((form as HTMLFormElement).noValidate = true))
     await page.getByRole('button', { name: 'Start', exact: true }).click()
     await page.getByRole('alert').filter({ hasText: 'places' }).waitFor()
     await page.locator('input[name=places]').fill('4')
@@ -269,6 +269,31 @@ describe('the dashboard in a real browser', { skip, timeout: 300_000 }, () => {
     await visit.state('cancelled')
     await visit.goto('/holds')
     await page.locator('.card', { hasText: 'Ended' }).getByText('released by local: Asked').waitFor()
+  })
+
+  test('an entity is found by its number or its key, from any page', async () => {
+    const { page } = visit
+    const made = await fetch(`${served.url}/api/entities`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ machine: 'letter', data: { address: null }, key: 'order 66/b' }),
+    })
+    const { id } = (await made.json()) as { readonly id: number }
+    const box = page.getByRole('searchbox', { name: 'Number or key of an entity' })
+    for (const [typed, from] of [
+      [String(id), '/workers'],
+      [`#${id}`, '/'],
+      ['order 66/b', '/holds'],
+    ] as const) {
+      await visit.goto(from)
+      await page.keyboard.press('/')
+      await box.fill(typed)
+      await page.keyboard.press('Enter')
+      assert.equal(await visit.entityId(), id, typed)
+    }
+    await box.fill('no such key')
+    await page.keyboard.press('Enter')
+    await page.getByText('Nothing has the number or key “no such key”.').waitFor()
   })
 
   test('by keyboard alone', async () => {
@@ -405,12 +430,19 @@ describe('with tokens', { skip, timeout: 120_000 }, () => {
       assert.deepEqual(await visit.faults(), [])
       await page.locator('input[name=token]').fill('slc_wrong')
       await page.getByRole('button', { name: 'Log in' }).click()
-      await page.getByRole('alert').waitFor()
+      await page.getByRole('alert').filter({ hasText: 'This token is not valid here' }).waitFor()
+      const card = await page.locator('.centre .card').boundingBox()
+      const middle = (page.viewportSize()?.width ?? 0) / 2
+      assert.ok(card && Math.abs(card.x + card.width / 2 - middle) < 2, 'the card stands in the middle')
       await page.locator('input[name=token]').fill(secret)
       await page.getByRole('button', { name: 'Log in' }).click()
       await page.getByRole('heading', { name: 'Holds' }).waitFor()
       assert.equal(await page.getByRole('button', { name: 'Hold', exact: true }).count(), 0)
       assert.match(await page.locator('.who').innerText(), /ada, submitter of press/)
+      // Samples need an operator: a submitter is not offered what would be refused.
+      await visit.goto('/')
+      await page.getByText('Nothing has been submitted yet.').waitFor()
+      assert.equal(await page.getByRole('button', { name: 'Create samples' }).count(), 0)
       await visit.goto('/submit/upload')
       await page
         .locator('input[type=file]')

@@ -157,6 +157,10 @@ export class Api {
   entity(id: number): Promise<Detail> {
     return this.get(`/api/entities/${id}`)
   }
+  /** What somebody means who types a number or a key: none, one or two entities. */
+  async find(text: string): Promise<readonly Detail[]> {
+    return listOf(await this.get<unknown>(`/api/find${queryText({ text })}`), 'found')
+  }
   async history(id: number): Promise<readonly Event[]> {
     return listOf(await this.get<unknown>(`/api/entities/${id}/history?limit=1000`), 'events')
   }

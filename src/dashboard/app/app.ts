@@ -93,7 +93,7 @@ export function App({ api, live, contact, clock }: AppProps): VNode {
 
 /** As the document itself shows it, so that nothing jumps. */
 function Waiting(): VNode {
-  return html`<div class="frame"><header class="side"><a class="brand" href="/"><${Wave} />Sluice</a>
+  return html`<div class="frame"><header class="side"><a class="brand" href="/"><${Wave} />Sluice</a><div class="find"></div>
     <nav aria-label="Sections"><ul>${sections.map(({ href, text, icon }) => html`<li key=${href}><a href=${href}><${Icon} path=${icon} />${text}</a></li>`)}</ul></nav></header>
     <main id="main"><div class="skeleton"></div></main></div>`
 }

@@ -1,4 +1,5 @@
 import { useBeat } from './loading.ts'
+import { FindBox } from './parts/find-box.ts'
 import { Icon, Wave } from './parts/icon.ts'
 import { SilenceNote } from './parts/silence-note.ts'
 import { sections } from './sections.ts'
@@ -22,6 +23,7 @@ export function Shell({
     <a class="skip" href="#main">Skip to the page</a>
     <header class="side">
       <a class="brand" href="/"><${Wave} />Sluice</a>
+      <${FindBox} path=${path} />
       <nav aria-label="Sections"><ul>${sections.map(({ href, icon, text }) =>
         href === '/submit' && !mayDo(session, 'submitter')
           ? null

@@ -7,6 +7,12 @@ export const frame = `
 .brand { display: flex; align-items: center; gap: 10px; padding: 0 10px; font-weight: 680; font-size: 1.1rem; letter-spacing: -0.015em; color: var(--ink); }
 .brand:hover { text-decoration: none; }
 .brand svg { width: 28px; height: 28px; flex: none; }
+.side .find { position: relative; padding: 0 4px; }
+.side div.find { min-height: 34px; }
+.side .find input { min-height: 34px; }
+.side .find p { font-size: 0.85rem; padding: 6px 4px 0; }
+.side .find ul { padding-top: 6px; }
+.side .find li { display: grid; gap: 2px; padding: 5px 4px; justify-items: start; font-size: 0.9rem; }
 .side nav ul { display: grid; gap: 2px; }
 .side nav a { display: flex; align-items: center; gap: 10px; padding: 8px 11px; border-radius: var(--radius-small); color: var(--soft); font-weight: 520; font-size: 0.93rem; }
 .side nav a:hover { background: var(--sunken); color: var(--ink); text-decoration: none; }
@@ -65,6 +71,7 @@ a.tile:hover { border-color: var(--line-strong); text-decoration: none; }
   .side nav { order: 3; width: 100%; }
   .side nav ul { display: grid; grid-template-columns: repeat(auto-fit, minmax(104px, 1fr)); gap: 2px; }
   .side nav a { padding: 7px 10px; white-space: nowrap; }
+  .side .find { order: 2; width: 100%; padding: 0; }
   .side .foot { margin: 0 0 0 auto; }
   .side .who { display: none; }
   .brand { padding: 0; }

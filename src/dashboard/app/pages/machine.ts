@@ -34,7 +34,10 @@ async function countOf(api: Api, machine: MachineShape, parent: number | null): 
   const parents = entities.map((row) => ({ id: row.id, name: nameOf(row) }))
   const asked = parent === null ? parents.map(({ id }) => id) : [parent]
   const lanes = await Promise.all(asked.map(async (id) => (await api.progress(id)).lanes))
-  return { counts: sumOf(lanes.flat().filter((lane) => lane.machine === machine.name)), parents }
+  return {
+    counts: sumOf(lanes.flat().filter((lane) => lane.machine === machine.name && lane.version === machine.version)),
+    parents,
+  }
 }
 
 function sumOf(lanes: readonly Lane[]): Readonly<Record<string, number>> {
@@ -90,6 +93,7 @@ export function MachinePage({ name, version }: { readonly name: string; readonly
       <div class="hidden" aria-live="polite">${live.status === 'paused' ? 'Refresh is paused.' : ''}</div>
       <${LaneLegend} machine=${machine} counts=${counts} hrefOf=${hrefOf} />
       ${parent === null ? null : html`<p class="faint">Only children of <a href=${entityHref(parent)}>#${parent}</a> are counted.</p>`}
+      ${versions.length > 1 ? html`<p class="faint">Counts are those of version ${version}; rates are those of all versions together.</p>` : null}
     <//>
     <div class="columns">
       <${Card} title="States" flush><ul class="rows">${Object.entries(machine.states).map(
