@@ -187,10 +187,24 @@ export interface Tuning<D = unknown> {
   readonly retentionMs?: (entity: View<D>) => number | null | undefined
   /** By processor: ceilings of `concurrencyPer` for some values of its label. All others have the policy's. */
   readonly ceilings?: Readonly<Record<string, Readonly<Record<string, number>>>>
+  /**
+   * How far an entity is, where counting children does not say it: 0 to 100, and when it will be done, if that can be told. Asked by every
+   * view of progress, so that all say the same.
+   */
+  readonly progress?: (
+    entity: { readonly data: D; readonly state: string },
+    lanes: readonly Lane[],
+    now: number,
+  ) => OwnProgress
   /** Data as people see it, in every view of an entity: without its secrets. Rules and processors see the whole. Default: all of it. */
   readonly shown?: (data: D) => unknown
   /** What this process can do of the machine, where that is not all: workers say so, and `explain` knows whom to look for. */
   readonly serves?: Serves<D>
+}
+
+export interface OwnProgress {
+  readonly percent: number
+  readonly etaMs: number | null
 }
 
 export interface Serves<D = unknown> {

@@ -250,7 +250,7 @@ describe('a job that fails', () => {
     const chunks = await sluice(cwd, 'job', 'chunks', '1', '--state', 'failed')
     assert.match(
       chunks.out,
-      /^chunk +step +state +errors +polls +why +data\n\d+ +work +failed +1 +0 +not mended: Number 3 is \\x1b\[2Jbroken +3\n$/,
+      /^chunk +step +state +errors +polls +data +why\n\d+ +work +failed +1 +0 +3 +not mended: Number 3 is \\x1b\[2Jbroken\n$/,
     )
 
     const unknown = await sluice(cwd, 'job', 'rerun', '1')

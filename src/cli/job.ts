@@ -34,6 +34,7 @@ export function jobCommand(doing: Doing): Command {
     .option('--attach <name=file>', 'a file that its steps read; may be given again', attachedFile)
     .option('--job-version <number>', 'which version of the definition (default: the newest)', wholeNumber)
     .option('--key <key>', 'the same key gives the same job, however often this is typed')
+    .option('--again', 'if the job of this key has failed or was cancelled, start another one')
     .option('--priority <number>', 'lower comes first', signedNumber)
     .option('--collection <name>', 'whose it is: a hold over the collection keeps it back')
     .option('--no-wait', 'only start it; whoever works on the store takes it up')

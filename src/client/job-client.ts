@@ -8,6 +8,8 @@ export interface JobRequest {
   readonly parameters: unknown
   readonly version?: number
   readonly key?: string
+  /** If the job of this key has failed or was cancelled: another one. */
+  readonly again?: boolean
   readonly priority?: number
   readonly collection?: string
 }

@@ -1,5 +1,6 @@
 import type { Progress } from '../control.ts'
 import type { EntityId } from '../entity.ts'
+import type { OwnProgress } from '../implementation.ts'
 import type { Lane } from '../lane.ts'
 import { outcomeOf } from '../state-outcome.ts'
 import type { Rate, Rates } from './rate.ts'
@@ -9,6 +10,9 @@ import type { Services } from './services.ts'
 /** What progress is told of: an entity, or what retention left of it. */
 export interface Progressing {
   readonly id: EntityId
+  readonly machine: string
+  readonly version: number
+  readonly data: string
   readonly state: string
   readonly settled: boolean
   readonly createdAt: number
@@ -26,10 +30,14 @@ export function progressOf(
   const total = lanes.reduce((sum, lane) => sum + lane.total, 0)
   const open = lanes.reduce((sum, lane) => sum + lane.open, 0)
   const settled = total - open
+  const own = registry
+    .find(entity.machine, entity.version)
+    ?.tuning.progress?.({ data: JSON.parse(entity.data), state: entity.state }, lanes, now)
   const trouble = entity.settled ? null : troubles.current()
   // A rate of the past promises nothing while nothing can be written.
   const rate = total === 0 || trouble ? null : rateOf(entity, settled, rates, now)
   const ratePerSecond = rate?.perSecond ?? null
+  const eta = etaOf(entity, total, open, rate?.isStalled ? null : ratePerSecond)
   return {
     id: entity.id,
     state: entity.state,
@@ -40,10 +48,10 @@ export function progressOf(
     outcomes: outcomesOf(registry, lanes),
     reasons: addUp(lanes.map((lane) => lane.reasons)),
     sums: addUp(lanes.map((lane) => lane.sums)),
-    percent: percentOf(entity, total, settled),
+    percent: own ? own.percent : percentOf(entity, total, settled),
     ratePerSecond,
-    etaMs: etaOf(entity, total, open, rate?.isStalled ? null : ratePerSecond),
-    ...bandOf(entity, open, rate),
+    etaMs: own && !entity.settled ? ownEtaOf(own, trouble !== null || rate?.isStalled === true) : eta,
+    ...(own ? around(own.etaMs, bandOf(entity, open, rate)) : bandOf(entity, open, rate)),
     trouble,
     lanes,
   }
@@ -53,6 +61,19 @@ export function progressOf(
 function etaOf(entity: Progressing, total: number, open: number, ratePerSecond: number | null): number | null {
   if (entity.settled || (total > 0 && open === 0)) return 0
   return total === 0 || ratePerSecond === null || ratePerSecond <= 0 ? null : Math.ceil((open / ratePerSecond) * 1_000)
+}
+
+/** The machine's own estimate goes by what has settled so far: it promises nothing while nothing settles. */
+function ownEtaOf({ etaMs }: OwnProgress, isStopped: boolean): number | null {
+  return isStopped ? null : etaMs
+}
+
+type Band = Pick<Progress, 'etaLowMs' | 'etaHighMs'>
+
+/** A band holds the estimate that stands beside it; without one there is none. */
+function around(etaMs: number | null, { etaLowMs, etaHighMs }: Band): Band {
+  if (etaMs === null || etaLowMs === null || etaHighMs === null) return { etaLowMs: null, etaHighMs: null }
+  return { etaLowMs: Math.min(etaLowMs, etaMs), etaHighMs: Math.max(etaHighMs, etaMs) }
 }
 
 /** Below it a speed counts as even, and one number says it all. */

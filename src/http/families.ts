@@ -127,6 +127,8 @@ export interface JobStart {
   readonly version?: number
   readonly parameters: unknown
   readonly key?: string
+  /** If the job of this key has failed or was cancelled: another one. */
+  readonly again?: boolean
   readonly priority?: number
   readonly collection: string | null
   readonly startedBy: string

@@ -103,6 +103,7 @@ const rows: readonly (readonly [string, Run, string, RegExp])[] = [
   ['returns null', () => null, 'no outcome', /Step second returned null; a step returns done/],
   ['returns an object', () => ({ ok: true }), 'no outcome', /returned \{"ok":true\}/],
   ['has processed half a record', () => done(1.5), 'no outcome', /1.5 records; expected a whole number/],
+  ['has processed less than nothing', () => done(-5), 'no outcome', /-5 records; expected a whole number from 0 on/],
   ['polls at no time', () => retryLater(Number.NaN), 'no outcome', /retryLater\(NaN\)/],
   ['polls in the past', () => retryLater(-1), 'no outcome', /retryLater\(-1\)/],
   ['retries at no time', () => retry('again', Number.NaN), 'attempts spent', /After 2 of 2 attempts: again/],
@@ -214,7 +215,10 @@ for (const kind of storeKinds) {
         await assert.rejects(ask, refused('not_found', /is no job; it is of machine chunked_chunk/))
       }
       await assert.rejects(stage.chunked.job(stage.control, 4_711), refused('not_found', /4711/))
-      assert.deepEqual((await stage.chunked.chunks(stage.control, id, { step: 'nowhere' })).chunks, [])
+      await assert.rejects(
+        stage.chunked.chunks(stage.control, id, { step: 'nowhere' }),
+        refused('invalid', /Job 1 has no step nowhere. It has: only/),
+      )
     })
 
     test('a step called as what every object has is a step like any other', async () => {

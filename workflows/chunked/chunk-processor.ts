@@ -151,10 +151,10 @@ function outcomeOf(context: Context<ChunkData>, { step }: KnownStep, sink: Chunk
   }
   switch (returned.kind) {
     case 'done':
-      if (returned.records !== undefined && !Number.isSafeInteger(returned.records)) {
+      if (returned.records !== undefined && !(Number.isSafeInteger(returned.records) && returned.records >= 0)) {
         return failed(
           'no outcome',
-          `Step ${step.id} said that it processed ${returned.records} records; expected a whole number.`,
+          `Step ${step.id} said that it processed ${returned.records} records; expected a whole number from 0 on.`,
         )
       }
       return completed(context, sink, returned.records ?? defaultRecords(data, step))

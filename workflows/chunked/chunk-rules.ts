@@ -13,7 +13,7 @@ export interface RerunWithJob {
 export function chunkAssigns({ messageMax }: Pick<ChunkedLimits, 'messageMax'>) {
   const recordError: Assign<ChunkData> = ({ data }, { error }) => {
     const { errorMessage: _, ...kept } = data
-    return counted(kept, error, messageMax)
+    return counted({ ...kept, nextPollTimestamp: null }, error, messageMax)
   }
   const recordFailure: Assign<ChunkData> = ({ data }, { error, reason }) => {
     const { errorMessage: _message, ...kept } = data

@@ -10,6 +10,7 @@ import type { JobData } from './job-data.ts'
 import type { JobDefinition } from './job-definition.ts'
 import { chunkedJob } from './job-machine.ts'
 import { jobProcessors } from './job-processors.ts'
+import { jobProgress } from './job-progress.ts'
 import { jobAssigns, jobCriteria } from './job-rules.ts'
 import { type ChunkFilter, type ChunkPage, chunksOf, type JobView, jobOf, jobView, warningsOf } from './job-view.ts'
 import { parsedParameters, refuseOutside, secretsOf } from './parameters.ts'
@@ -30,6 +31,8 @@ export interface StartOptions {
   readonly version?: number
   /** The same key of the same definition gives the same job, also in a race. */
   readonly key?: string
+  /** If the job of this key has failed or was cancelled, starts another one, under the key and a number. */
+  readonly again?: boolean
   /** Lower first; its chunks have the same. */
   readonly priority?: number
   readonly attachments?: readonly GivenAttachment[] | AsyncIterable<GivenAttachment>
@@ -119,7 +122,11 @@ export function openChunked(options: ChunkedOptions): Chunked {
         processors: jobProcessors(definitions),
         criteria: jobCriteria,
         assigns: jobAssigns,
-        tuning: { retentionMs: ({ data, state }) => retentionOf(definitions, data, state), shown: shownJob },
+        tuning: {
+          retentionMs: ({ data, state }) => retentionOf(definitions, data, state),
+          shown: shownJob,
+          progress: jobProgress,
+        },
       }),
       implement(chunkedChunk, {
         processors: { step: chunkProcessor({ definitions, attachments, limits }) },
@@ -172,7 +179,7 @@ async function start(
   store: AttachmentStore | null,
   id: string,
   given: unknown,
-  { version, key, priority, attachments: files = [], startedBy, collection, roots }: StartOptions,
+  { version, key, again = false, priority, attachments: files = [], startedBy, collection, roots }: StartOptions,
 ): Promise<Started> {
   const definition = definitions.get(id, version)
   const parameters = parsedParameters(definition, given)
@@ -204,23 +211,39 @@ async function start(
     rerun: null,
     handler: null,
   }
-  const submitted = await control.submit(chunkedJob.name, data, {
-    ...(key === undefined ? {} : { key: `job:${definition.id}:${key}` }),
+  const options = {
     ...(priority === undefined ? {} : { priority }),
     ...(startedBy === undefined ? {} : { actor: startedBy }),
-  })
-  if (submitted.existing) await refuseOther(control, submitted.id, key, data)
-  return submitted
+  }
+  if (key === undefined) return control.submit(chunkedJob.name, data, options)
+  checkKey(key)
+  // Whoever starts it again at the same time counts in the same way, and finds this job.
+  for (let count = 1; count <= againMax; count += 1) {
+    const own = `job:${definition.id}:${key}${count === 1 ? '' : `#${count}`}`
+    const submitted = await control.submit(chunkedJob.name, data, { ...options, key: own })
+    if (!submitted.existing) return submitted
+    const { state, data: existing } = await control.get(submitted.id, { secrets: true })
+    if (again && (state === 'failed' || state === 'cancelled')) continue
+    refuseOther(submitted.id, key, existing as JobData, data)
+    return submitted
+  }
+  throw new SluiceError('conflict', `The key ${key} was used ${againMax} times. Use another key.`, { key })
+}
+
+const againMax = 1_000
+
+function checkKey(key: string): void {
+  if (key !== '') return
+  throw new SluiceError('invalid', 'The key of a job must not be empty. Leave it out, or name one.', { key })
 }
 
 /** A key stands for one request: whoever uses it for another one is told, and gets neither job. */
-async function refuseOther(
-  control: Control,
+function refuseOther(
   id: number,
-  key: string | undefined,
-  { parameters, attachmentFolder }: JobData,
-): Promise<void> {
-  const existing = (await control.get(id, { secrets: true })).data as JobData
+  key: string,
+  existing: JobData,
+  { parameters, attachmentFolder }: Pick<JobData, 'parameters' | 'attachmentFolder'>,
+): void {
   const isSame =
     JSON.stringify(existing.parameters) === JSON.stringify(JSON.parse(JSON.stringify(parameters ?? null))) &&
     existing.attachmentFolder === attachmentFolder

@@ -121,7 +121,14 @@ function settingFaults(
 export function weightFaults({ steps, reduction }: JobDefinition): readonly string[] {
   const weights = [...steps, ...(reduction ? [reduction] : [])].flatMap(({ weight }) => weight ?? [])
   const sum = weights.reduce((all, weight) => all + weight, 0)
-  return unless(sum <= 1 + 1e-9, `the weights of its steps add up to ${sum}, more than 1`)
+  const without = steps.filter(({ weight }) => weight === undefined).map(({ id }) => id)
+  return [
+    ...unless(sum <= 1 + 1e-9, `the weights of its steps add up to ${sum}, more than 1`),
+    ...unless(
+      without.length === 0 || sum < 1 - 1e-9 || sum > 1 + 1e-9,
+      `the weights of its steps add up to 1 and leave nothing to ${without.join(', ')}; give every step a weight, or lower ones`,
+    ),
+  ]
 }
 
 function unless(holds: boolean, fault: string): readonly string[] {

@@ -101,6 +101,15 @@ describe('a definition that is not sound is refused, and says what is wrong', ()
     )
   })
 
+  test('weights that leave a step without a share', () => {
+    faulty(/leave nothing to last; give every step a weight/, () =>
+      defineJob(head)
+        .firstStep({ ...first, weight: 0.5 })
+        .step({ ...next, weight: 0.5, output: z.number() })
+        .step({ id: 'last', run: () => {} }),
+    )
+  })
+
   test('weights of more than 1 together', () => {
     faulty(/weights of its steps add up to 1.2/, () =>
       defineJob(head)
@@ -118,6 +127,7 @@ describe('a definition that is not sound is refused, and says what is wrong', ()
     faulty(/has no step; begin it with firstStep/, () =>
       openChunked({ definitions: [{ ...defineJob(head).firstStep(first), steps: [] }] }),
     )
+    faulty(/has no step; begin it with firstStep/, () => openChunked({ definitions: [defineJob(head) as never] }))
     const job = defineJob(head).firstStep(first)
     faulty(/The job job@1 is given twice/, () => openChunked({ definitions: [job, job] }))
   })

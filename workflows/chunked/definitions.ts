@@ -10,8 +10,9 @@ export class Definitions {
 
   constructor(definitions: readonly JobDefinition[]) {
     for (const definition of definitions) {
-      const name = nameOf(definition)
-      if (definition.steps.length === 0) {
+      const name = definition.id === undefined ? 'that was handed over' : nameOf(definition)
+      // A definition that was begun and not ended has no list of them yet.
+      if (!Array.isArray(definition.steps) || definition.steps.length === 0) {
         throw new SluiceError('invalid', `The job ${name} has no step; begin it with firstStep.`, { name })
       }
       if (this.#byName.has(name)) {

@@ -67,7 +67,8 @@ export function stepProgress(
       since,
       ratePerSecond,
       etaMs: left === 0 || isSettled ? 0 : ratePerSecond === null ? null : Math.ceil((left / ratePerSecond) * 1_000),
-      percent: isComplete ? 100 : total === 0 ? 0 : Math.floor((settled / total) * 10_000) / 100,
+      percent:
+        isComplete && failed === 0 ? 100 : total === 0 ? 0 : Math.floor(((settled - failed) / total) * 10_000) / 100,
       weight,
     }
   })
@@ -90,7 +91,7 @@ function shown(lane: Lane | undefined): Readonly<Record<string, number>> {
 }
 
 /**
- * Weighted steps count by their weight; the others share what is left, chunk by chunk. Never 100 before the job is completed,
+ * Weighted steps count by their weight; the others share what is left, chunk by chunk. Failed chunks are not done. Never 100 before the job is completed,
  * whatever rounding says.
  */
 export function percentOf(steps: readonly StepProgress[], isCompleted: boolean): number {
@@ -100,11 +101,24 @@ export function percentOf(steps: readonly StepProgress[], isCompleted: boolean):
   const weights = weighted.reduce((sum, { weight }) => sum + (weight ?? 0), 0)
   const own = weighted.reduce((sum, { weight, percent }) => sum + (weight ?? 0) * percent, 0)
   const total = others.reduce((sum, step) => sum + step.total, 0)
-  const settled = others.reduce((sum, step) => sum + step.settled, 0)
-  const rest = others.length === 0 ? 0 : (1 - weights) * (total === 0 ? 0 : (settled / total) * 100)
+  const done = others.reduce((sum, { settled, failed }) => sum + settled - failed, 0)
+  const rest = others.length === 0 ? 0 : (1 - weights) * (total === 0 ? 0 : (done / total) * 100)
   // Without other steps the weights are all there is, whether or not they add up to 1.
   const percent = others.length === 0 && weights > 0 ? own / weights : own + rest
   return Math.min(99.99, Math.floor(percent * 100) / 100)
+}
+
+/** What every view of a job's progress says. */
+export function jobProgress(
+  { data, state }: { readonly data: JobData; readonly state: string },
+  lanes: readonly Lane[],
+  now: number,
+): { readonly percent: number; readonly etaMs: number | null } {
+  const isSettled = ['completed', 'failed', 'cancelled'].includes(state)
+  const steps = stepProgress(data, lanes, isSettled, now)
+  // Nobody knows how much there is before the first step has said so.
+  const isKnown = data.startTime !== null && steps.some(({ total }) => total > 0)
+  return { percent: percentOf(steps, state === 'completed'), etaMs: isSettled ? 0 : isKnown ? etaOf(steps) : null }
 }
 
 /** Of the steps that are not complete; null if one of them cannot tell. */

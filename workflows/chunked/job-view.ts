@@ -3,7 +3,7 @@ import type { ChunkData } from './chunk-data.ts'
 import { chunkedChunk } from './chunk-machine.ts'
 import type { Attachment, JobData } from './job-data.ts'
 import { chunkedJob } from './job-machine.ts'
-import { etaOf, percentOf, type StepProgress, stepProgress } from './job-progress.ts'
+import { type StepProgress, stepProgress } from './job-progress.ts'
 
 /** A job as people see it. */
 export interface JobView {
@@ -74,8 +74,8 @@ export async function jobView(control: Control, id: number, now: number): Promis
     startTime,
     endTime,
     currentStep,
-    percent: percentOf(steps, detail.state === 'completed'),
-    etaMs: detail.settled ? 0 : etaOf(steps),
+    percent: progress.percent,
+    etaMs: progress.etaMs,
     trouble: progress.trouble,
     chunks: { total: sum('total'), settled: sum('settled'), failed: sum('failed') },
     records,
@@ -140,8 +140,9 @@ export interface ChunkPage {
 }
 
 export async function chunksOf(control: Control, id: number, filter: ChunkFilter = {}): Promise<ChunkPage> {
-  await jobOf(control, id)
+  const { data } = await jobOf(control, id)
   const { step, states, limit = 100 } = filter
+  if (step !== undefined) checkStep(id, data as JobData, step)
   const chunks: ChunkView[] = []
   let { after } = filter
   for (let pages = 0; ; pages += 1) {
@@ -161,6 +162,12 @@ export async function chunksOf(control: Control, id: number, filter: ChunkFilter
     if (page.next === null || pages >= pagesMax) return { chunks, next: page.next }
     after = page.next
   }
+}
+
+function checkStep(id: number, { plan }: JobData, step: string): void {
+  const steps = [...plan.steps.map((one) => one.id), ...(plan.reducer === null ? [] : [plan.reducer])]
+  if (steps.includes(step)) return
+  throw new SluiceError('invalid', `Job ${id} has no step ${step}. It has: ${steps.join(', ')}.`, { id, step, steps })
 }
 
 /** Behind a shut gate there may be a million chunks that are not what was asked for: so many pages are looked through at once. */
@@ -200,7 +207,8 @@ function chunkView(entity: Listed): ChunkView {
     source: entity.source,
     sequence: entity.ordinal,
     data: data.data,
-    nextPollTimestamp: data.nextPollTimestamp,
+    // A claim does not change data: what was waited for is over once it no longer waits.
+    nextPollTimestamp: entity.shown === 'poll_waiting' ? data.nextPollTimestamp : null,
     pollAttempts: data.pollAttempts,
     errorCount: data.errorCount,
     errorMessage: data.errorMessage ?? null,

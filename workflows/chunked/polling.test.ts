@@ -51,6 +51,29 @@ describe('polling', () => {
     assert.ok(!(await stage.path(id)).includes('errored'))
   })
 
+  test('nextPollTimestamp is told while a chunk waits for its next look, and not when that is over', async () => {
+    const job = defineJob({ id: 'looked', version: 1, parameters: none }).firstStep({
+      id: 'look',
+      run: async ({ chunk }) => {
+        if (chunk.pollAttempts === 0) return retryLater(minute)
+        if (chunk.errorCount === 0) return retry('not yet', minute)
+        await kit.clock.sleep('1m')
+        return done()
+      },
+    })
+    const { stage, kit } = await Stage.kit([job])
+    await using _ = stage
+    const id = await stage.start(job, {})
+    const seen = async () => (await stage.chunks(id)).map(({ state, nextPollTimestamp: at }) => [state, at !== null])
+    await kit.advance('30s')
+    assert.deepEqual(await seen(), [['poll_waiting', true]])
+    await kit.advance('60s')
+    assert.deepEqual(await seen(), [['error', false]])
+    await kit.advance('60s')
+    assert.deepEqual(await seen(), [['in_progress', false]])
+    await kit.drain()
+  })
+
   test('a chunk of a polling step is born poll_waiting, and looked at when it says', async () => {
     const looks: number[] = []
     const job = defineJob({ id: 'born', version: 1, parameters: none })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { z } from 'zod'
 import { defineJob } from './define-job.ts'
+import { done, fail } from './outcome.ts'
 import { range, refused, Stage, storeKinds } from './test/stage.ts'
 
 const parameters = z.object({
@@ -87,6 +88,25 @@ for (const kind of storeKinds) {
       assert.deepEqual([explained.state, explained.kind], ['queued', 'held'], explained.sentence)
       await stage.control.release(hold.id)
       assert.equal((await stage.settled(held)).state, 'completed')
+    })
+
+    test('a key stays with its job; again starts another one if that has failed or was cancelled', async () => {
+      let isBroken = true
+      const job = defineJob({ id: 'again', version: 1, parameters: z.object({}) }).firstStep({
+        id: 'only',
+        run: () => (isBroken ? fail('broken') : done()),
+      })
+      await using stage = await Stage.open(kind, [job])
+      const failed = await stage.run(job, {}, { key: 'k' })
+      assert.equal(failed.state, 'failed')
+      assert.equal(await stage.start(job, {}, { key: 'k' }), failed.id, 'a plain repeat gives the old one')
+      isBroken = false
+      const ids = await Promise.all(range(3).map(() => stage.start(job, {}, { key: 'k', again: true })))
+      assert.equal(new Set(ids).size, 1, 'also in a race there is one')
+      assert.notEqual(ids[0], failed.id)
+      assert.equal((await stage.settled(ids[0]!)).state, 'completed')
+      assert.equal(await stage.start(job, {}, { key: 'k', again: true }), ids[0], 'it has done what was asked for')
+      await assert.rejects(stage.start(job, {}, { key: '' }), refused('invalid', /key of a job must not be empty/))
     })
 
     test('parameters that are no data, or too big, are refused and not kept', async () => {

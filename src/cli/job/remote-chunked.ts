@@ -11,13 +11,14 @@ export function remoteChunked(client: Client): Chunked {
     // The server checks them itself when the job is started.
     check: () => {},
     async start(_control, job, parameters, options = {}) {
-      const { version, key, priority, collection, attachments = [] } = options
+      const { version, key, again, priority, collection, attachments = [] } = options
       if (typeof job !== 'string') throw new SluiceError('unsupported', 'A server knows jobs by their names.')
       const request = {
         definition: job,
         parameters,
         ...(version === undefined ? {} : { version }),
         ...(key === undefined ? {} : { key }),
+        ...(again === undefined ? {} : { again }),
         ...(priority === undefined ? {} : { priority }),
         ...(collection === undefined ? {} : { collection }),
       }

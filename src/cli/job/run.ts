@@ -9,6 +9,7 @@ export interface RunOptions extends WorkOptions, ParameterOptions {
   readonly attach?: readonly AttachedFile[]
   readonly jobVersion?: number
   readonly key?: string
+  readonly again?: boolean
   readonly priority?: number
   readonly collection?: string
   /** False: start it and leave. */
@@ -17,7 +18,7 @@ export interface RunOptions extends WorkOptions, ParameterOptions {
 
 /** Starts a job and stays until it has ended. */
 export async function run(name: string, options: RunOptions, host: Host): Promise<number> {
-  const { attach = [], key, priority, collection } = options
+  const { attach = [], key, again, priority, collection } = options
   const version = options.jobVersion === undefined ? {} : { version: options.jobVersion }
   const stopping = new AbortController()
   let parameters: unknown
@@ -34,6 +35,7 @@ export async function run(name: string, options: RunOptions, host: Host): Promis
       ...version,
       startedBy: host.user,
       ...(key === undefined ? {} : { key }),
+      ...(again === undefined ? {} : { again }),
       ...(priority === undefined ? {} : { priority }),
       ...(collection === undefined ? {} : { collection }),
       ...(attach.length === 0 ? {} : { attachments: attachmentsOf(attach, stopping.signal) }),

@@ -24,6 +24,7 @@ const jobBody = z.strictObject({
   version: z.int().min(0).optional(),
   parameters: z.unknown(),
   key: nameText.optional(),
+  again: z.boolean().optional(),
   priority: priorityNumber.optional(),
   collection: nameText.optional(),
 })
@@ -131,13 +132,13 @@ function startRoute({ collections, limits, clock, replay }: Context, jobs: JobFa
     async serve({ caller, idempotencyKey, body }, request, reply) {
       const form = isMultipart(request) ? await readForm(request, reply, limits, clock) : null
       const job = form ? jobOfForm(form.fields, limits.depthMax) : checkedJob(body)
-      const { definition, parameters, version, key, priority } = job
+      const { definition, parameters, version, key, again, priority } = job
       const collection = collections.ownCollection(caller, job.collection ?? null)
       const digests: string[] = []
       const run = async () => {
         const accepted = await jobs.start({
           ...{ definition, parameters, collection, startedBy: caller.actor },
-          ...given({ version, priority, key: key ?? idempotencyKey ?? undefined }),
+          ...given({ version, priority, again, key: key ?? idempotencyKey ?? undefined }),
           ...(form ? { attachments: attachmentsOf(form.files, digests) } : {}),
         })
         return { status: accepted.existing ? 200 : 201, body: JSON.stringify(accepted) }
