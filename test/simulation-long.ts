@@ -8,6 +8,7 @@ import {
   Violation,
 } from '../src/testing/simulation/index.ts'
 import { chunkedWorkload } from './chunked-simulation/workload.ts'
+import { uploadWorkload } from './upload-simulation/workload.ts'
 
 /**
  * A longer run, in one command: `npm run simulate -- --seeds 1000 --from 1 --steps 5000`. `--family` runs the workload of a family instead
@@ -28,6 +29,7 @@ const { values } = parseArgs({
 const workloads: Readonly<Record<string, OpenWorkload | null>> = {
   engine: null,
   chunked: (parts) => chunkedWorkload(parts),
+  upload: (parts) => uploadWorkload(parts),
 }
 
 const workload = workloads[values.family]

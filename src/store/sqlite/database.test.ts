@@ -195,6 +195,14 @@ describe('a file that its path no longer leads to', () => {
     assert.equal(await counts(old), 41)
   })
 
+  test('a database in memory has no path', async () => {
+    const store = sqliteStore({ file: ':memory:' })
+    await store.migrate()
+    const [verdict] = await store.create('one', [birth])
+    assert.equal(verdict?.kind, 'saved')
+    await store.close()
+  })
+
   test('put back: it goes on', async () => {
     const file = newFile()
     const store = sqliteStore({ file })

@@ -38,8 +38,8 @@ export class Database {
   readonly #forgetters: ((undone: boolean) => void)[] = []
   #version = -1
   #inside = false
-  /** Device and inode of the file that is open. */
-  #identity = ''
+  /** Device and inode of the file that is open. Null: there is none, as of a database in memory. */
+  #identity: string | null = null
   /** The log was copied into the open file after its path was found to lead elsewhere. */
   #isSafe = false
 
@@ -52,7 +52,7 @@ export class Database {
     )
     try {
       guarded(file, () => this.#prepare(options))
-      this.#identity = identityOf(file) ?? ''
+      this.#identity = identityOf(file)
     } catch (error) {
       this.#connection.close()
       throw error
@@ -238,6 +238,7 @@ export class Database {
    * copied into the open file and emptied. Otherwise SQLite would apply our log to the new file and ruin it.
    */
   #refuseMoved(): void {
+    if (this.#identity === null) return
     const found = identityOf(this.file)
     if (found === this.#identity) {
       this.#isSafe = false
