@@ -313,8 +313,12 @@ describe('the dashboard in a real browser', { skip, timeout: 300_000 }, () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     // The focus is given back.
     await visit.focusOn('Retry failed items')
-    await page.keyboard.press('Enter')
+    // The key that opens a dialog does not confirm it too, however long it is held down.
+    await page.keyboard.down('Enter')
     await page.getByRole('dialog').waitFor()
+    for (let times = 0; times < 5; times += 1) await page.keyboard.down('Enter')
+    await page.keyboard.up('Enter')
+    assert.equal(await page.getByRole('dialog').count(), 1)
     await page.keyboard.type('By hand')
     await page.keyboard.press('Enter')
     await page.locator('.timeline', { hasText: '“By hand”' }).waitFor()

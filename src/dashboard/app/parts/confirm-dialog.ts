@@ -1,7 +1,18 @@
 import { Problem } from '../api.ts'
-import { html, useState, type View, type VNode } from '../view.ts'
+import { html, useEffect, useRef, useState, type View, type VNode } from '../view.ts'
 import { Dialog } from './dialog.ts'
 import { ProblemNote } from './problem-note.ts'
+
+/** Whether Enter is held down now, wherever the cursor is. */
+let isEnterDown = false
+const track = (isDown: boolean) => (event: KeyboardEvent) => {
+  if (event.key === 'Enter') isEnterDown = isDown
+}
+addEventListener('keydown', track(true), true)
+addEventListener('keyup', track(false), true)
+addEventListener('blur', () => {
+  isEnterDown = false
+})
 
 interface ConfirmProps {
   readonly title: string
@@ -35,9 +46,18 @@ export function ConfirmDialog(props: ConfirmProps): VNode {
   const [reason, setReason] = useState('')
   const [problem, setProblem] = useState<Problem | null>(null)
   const [isBusy, setBusy] = useState(false)
+  // Enter on a button opens this dialog and puts the cursor into the reason: the same press must not confirm it too.
+  const isOpening = useRef(isEnterDown)
+  useEffect(() => {
+    const release = (event: KeyboardEvent) => {
+      if (event.key === 'Enter') isOpening.current = false
+    }
+    addEventListener('keyup', release, true)
+    return () => removeEventListener('keyup', release, true)
+  }, [])
   const submit = async (event: Event) => {
     event.preventDefault()
-    if (isBusy || !isReady) return
+    if (isBusy || !isReady || isOpening.current) return
     setBusy(true)
     setProblem(null)
     try {
