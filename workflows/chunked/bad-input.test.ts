@@ -27,6 +27,8 @@ function jobWith(run: Run) {
     .reducer({ id: 'report', initial: () => [] as number[], consume: (all, one) => [...all, one] })
 }
 
+const letters = z.string().transform((text) => new Set(text))
+
 const rows: readonly (readonly [string, Run, string, RegExp])[] = [
   [
     'gives to an earlier step',
@@ -126,6 +128,26 @@ const rows: readonly (readonly [string, Run, string, RegExp])[] = [
 
 for (const kind of storeKinds) {
   describe(`a step that is wrong, ${kind}`, () => {
+    test('a transform that makes no plain data is refused by its field, in parameters and in what a step gives out', async () => {
+      const parameters = z.object({ text: letters })
+      const asked = defineJob({ id: 'asked', version: 1, parameters }).firstStep({ id: 'only', run: () => {} })
+      const given = defineJob({ id: 'given', version: 1, parameters: z.object({}) })
+        .firstStep({
+          id: 'first',
+          output: z.object({ text: letters }),
+          run: (_, sink) => sink.accept({ text: 'ab' } as never),
+        })
+        .step({ id: 'second', run: () => {} })
+      await using stage = await Stage.open(kind, [asked, given])
+      await assert.rejects(
+        stage.start(asked, { text: 'ab' }),
+        refused('invalid', /cannot be kept as JSON: text is a Set/),
+      )
+      const view = await stage.run(given, {})
+      assert.deepEqual([view.state, view.reasons], ['failed', { 'bad output': 1 }])
+      assert.match(view.errorMessage ?? '', /cannot be kept as JSON: text is a Set/)
+    })
+
     for (const [what, run, reason, message] of rows) {
       test(`${what}: its chunk fails and says why; nothing else is disturbed`, async () => {
         const job = jobWith(run)

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { tolerance } from './job-data.ts'
 import type { JobDefinition, JobHead, Retention } from './job-definition.ts'
+import { jsonFaults } from './json-data.ts'
 import type { Polling, ReducerDefinition, StepDefinition, StepSettings } from './step.ts'
 
 /** What is wrong with a definition, all of it at once, each as a sentence without its stop. */
@@ -15,6 +16,7 @@ export function headFaults(head: Partial<JobHead<z.ZodType>> | undefined): reado
     ...unless(isId(id), `id must be ${idText}; it was ${shown(id)}`),
     ...unless(isCount(version), `version must be a whole number from 1 on; it was ${shown(version)}`),
     ...unless(typeof parameters?.safeParse === 'function', 'parameters must be a schema'),
+    ...jsonFaults('parameters', parameters),
     ...unless(
       given === undefined || tolerance.safeParse(given).success,
       `tolerance must be { failures: number } or { percent: 0 to 100 }; it was ${shown(given)}`,
@@ -48,6 +50,7 @@ export function stepFaults({ steps }: JobDefinition, step: Partial<StepDefinitio
       output === undefined || output === null || typeof output.safeParse === 'function',
       `output of ${name} must be a schema`,
     ),
+    ...jsonFaults(`output of ${name}`, output),
     ...unless(
       previous === undefined || previous.output !== null,
       `step ${previous?.id} declares no output, so ${name} would never get anything`,

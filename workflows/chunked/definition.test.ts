@@ -101,6 +101,20 @@ describe('a definition that is not sound is refused, and says what is wrong', ()
     )
   })
 
+  test('types that JSON does not carry, with their step and field', () => {
+    const since = z.object({ from: z.object({ since: z.coerce.date() }) })
+    faulty(/parameters, field from\.since, is a date, which does not survive as JSON; use z\.iso\.datetime\(\)/, () =>
+      defineJob({ ...head, parameters: since }),
+    )
+    const output = z.object({ names: z.array(z.set(z.string())), ids: z.map(z.string(), z.number()).optional() })
+    faulty(/output of step first, field ids, is a map.*; output of step first, field names\.\[\], is a set/, () =>
+      defineJob(head).firstStep({ id: 'first', output, run: () => {} }),
+    )
+    faulty(/output of step first is a bigint/, () =>
+      defineJob(head).firstStep({ id: 'first', output: z.bigint(), run: () => {} }),
+    )
+  })
+
   test('weights that leave a step without a share', () => {
     faulty(/leave nothing to last; give every step a weight/, () =>
       defineJob(head)

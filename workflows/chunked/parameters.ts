@@ -2,6 +2,7 @@ import { SluiceError } from 'sluice'
 import { z } from 'zod'
 import { nameOf } from './definitions.ts'
 import type { JobDefinition } from './job-definition.ts'
+import { notPlainAt } from './json-data.ts'
 import { leadsWithin } from './place.ts'
 import { redactedText } from './redaction.ts'
 
@@ -40,7 +41,15 @@ export function parameterSchema({ parameters }: Pick<JobDefinition, 'parameters'
 /** The parameters as steps see them, or all that is wrong with them. */
 export function parsedParameters(definition: JobDefinition, given: unknown): unknown {
   const parsed = definition.parameters.safeParse(given)
-  if (parsed.success) return parsed.data
+  if (parsed.success) {
+    const strange = notPlainAt(parsed.data)
+    if (strange === null) return parsed.data
+    throw new SluiceError(
+      'invalid',
+      `The parameters of job ${nameOf(definition)} cannot be kept as JSON: ${strange}. Let the schema give plain data.`,
+      { definition: definition.id, version: definition.version },
+    )
+  }
   const { values } = secretsOf(definition, given, given)
   const faults = parsed.error.issues.map(
     (issue) => `${issue.path.join('.') || 'parameters'}: ${redactedText(issue.message, values)}`,

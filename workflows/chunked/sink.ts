@@ -2,6 +2,7 @@ import { type Child, type Context, messageOf, SluiceError } from 'sluice'
 import { type ChunkData, newChunk } from './chunk-data.ts'
 import { firstAfterMs, type Known, type KnownStep, type Target } from './definitions.ts'
 import type { JobAtHand } from './jobs-at-hand.ts'
+import { notPlainAt } from './json-data.ts'
 import { redactedText } from './redaction.ts'
 import type { ChunkedLimits } from './settings.ts'
 import type { Sink, StepSettings } from './step.ts'
@@ -212,7 +213,12 @@ export class ChunkSink implements Sink {
     const { id } = this.#step.step
     if (!schema) throw this.#fail(`Step ${id} gives something to ${taker}, and declares no output`)
     const parsed = schema.safeParse(data)
-    if (parsed.success) return parsed.data
+    if (parsed.success) {
+      // Numbers and texts, most of what is given out, are not looked into.
+      const strange = typeof parsed.data === 'object' ? notPlainAt(parsed.data) : null
+      if (strange === null) return parsed.data
+      throw this.#fail(`What step ${id} gave to ${taker} cannot be kept as JSON: ${strange}; give out plain data`)
+    }
     const faults = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'data'}: ${issue.message}`)
     throw this.#fail(`What step ${id} gave to ${taker} does not fit: ${faults.slice(0, 5).join('; ')}`)
   }
