@@ -158,7 +158,7 @@ describe('a processor returned', () => {
       3,
     )
     assert.equal(pathOf(decision), 'fail>failed')
-    assert.equal(decision.reason, 'busy')
+    assert.deepEqual([decision.reason, decision.error], ['attempts spent', 'After 3 of 3 attempts: busy'])
   })
 
   test('a poll gives its attempt back', () => {

@@ -20,7 +20,7 @@ export type Occurrence =
   | {
       readonly cause: 'retry'
       readonly error: string
-      /** Why it fails, should this have been the last attempt. Default: the error. */
+      /** Why it fails, should this have been the last attempt. Default: that attempts were spent. */
       readonly reason?: string
       readonly delayMs?: number
       readonly data?: unknown
@@ -125,10 +125,11 @@ function afterRetry(
   const policy = path.policy(occurrence.processor)
   if (attempts >= policy.attemptsMax) {
     const { error, reason } = occurrence
-    if (attempts === 1) return path.giveUp(reason ?? error, error)
+    // Messages differ from one to the next: only a phrase is counted.
+    if (attempts === 1) return path.giveUp(reason ?? attemptsSpent, error)
     const isSaid = reason === undefined || reason === attemptsSpent
     return path.giveUp(
-      isSaid ? (reason ?? error) : `${reason}, ${attemptsSpent}`,
+      isSaid ? attemptsSpent : `${reason}, ${attemptsSpent}`,
       `After ${attempts} of ${policy.attemptsMax} attempts: ${error}`,
     )
   }

@@ -6,7 +6,7 @@ export type Outcome =
       readonly error: string
       readonly delayMs?: number
       readonly data?: unknown
-      /** The reason, should this have been the last attempt: a short stable phrase. Default: the error. */
+      /** The reason, should this have been the last attempt: a short stable phrase. Default: 'attempts spent'. */
       readonly reason?: string
     }
   | { readonly kind: 'poll'; readonly afterMs: number; readonly data?: unknown; readonly elsewhere?: true }

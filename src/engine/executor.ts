@@ -13,7 +13,7 @@ import type { Edge } from '../transition.ts'
 import { ProcessorContext } from './context.ts'
 import { decideSafely } from './deciding.ts'
 import { afterMove, asideOf, withClaimHops } from './moves.ts'
-import { occurrenceOf, runEdge, spent, timeoutOf } from './outcomes.ts'
+import { occurrenceOf, runEdge, spent, timeoutOf, timeoutReason } from './outcomes.ts'
 import type { Run } from './registry.ts'
 import { type RunMoveParts, runMove } from './run-move.ts'
 import { runServices } from './run-services.ts'
@@ -69,7 +69,7 @@ export class Executor {
     const work = this.begin(running)
     const path = this.pathOf(work)
     const { attempts } = running.isFurther ? { attempts: 1 } : work
-    const occurrence: Occurrence = { cause: 'retry', error, processor: running.run.processor }
+    const occurrence: Occurrence = { cause: 'retry', error, reason: timeoutReason, processor: running.run.processor }
     const decision = decideSafely(path, attempts, occurrence) ?? path.paused()
     const move = this.tryMove(work, decision, { keep: false, context: null, holds: null })
     if (typeof move === 'string') await this.fail(work, move)

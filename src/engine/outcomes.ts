@@ -120,6 +120,9 @@ export function occurrenceOf(edge: Edge, outcome: Outcome): Occurrence {
   }
 }
 
+/** The reason of what failed because its last run took too long. */
+export const timeoutReason = 'timeout'
+
 /** What a run that took too long is said to have done wrong. */
 export function timeoutText(processor: string, timeoutMs: number): string {
   return `${processor} took longer than ${timeoutMs} ms.`
@@ -128,7 +131,7 @@ export function timeoutText(processor: string, timeoutMs: number): string {
 /** The timeout of the run before, whose lease the store ended: it left the error that it was told. */
 export function timeoutOf({ error }: Entity, { name, processor = name }: Edge, timeoutMs: number): Retry {
   const said = error === null || error === outranTimeout ? timeoutText(processor, timeoutMs) : error
-  return { cause: 'retry', error: said, reason: 'timeout', processor }
+  return { cause: 'retry', error: said, reason: timeoutReason, processor }
 }
 
 /** All attempts have ended in an error, a timeout or the death of their process. */

@@ -103,7 +103,10 @@ test('throws, timeouts, retries, failures and settled roots are logged, each wit
   assert.deepEqual(linesOf(await run('retry')).slice(0, 1), [[info, 'a run ended in an error and is tried again']])
   const failed = await run('fail')
   assert.deepEqual(linesOf(failed), [[warn, 'settled as failed']])
-  assert.equal(lines.find(({ entity }) => entity === failed)?.reason, 'unwanted')
+  const [failure] = lines.filter(({ entity }) => entity === failed)
+  assert.deepEqual([failure?.reason, failure?.processor, failure?.attempt], ['unwanted', 'go', 1])
+  const retried = lines.filter(({ msg }) => msg === 'a run ended in an error and is tried again')
+  assert.deepEqual(new Set(retried.map(({ processor, attempt }) => `${processor} ${attempt}`)), new Set(['go 1']))
 })
 
 test('runs are counted by machine, processor and end, in groups too, and so is what settled', async () => {

@@ -1,5 +1,5 @@
 import type { Entity } from '../entity.ts'
-import type { Machine } from '../machine.ts'
+import { claimPlan, type Machine } from '../machine.ts'
 import type { Decision } from '../path.ts'
 import { outcomeOf } from '../state-outcome.ts'
 import type { Services } from './services.ts'
@@ -14,16 +14,20 @@ export function tell({ log, report }: Telling, machine: Machine, entity: Entity,
   const isSettled = decision.settled && decision.hops.length > 0
   report.moved(machine, isSettled ? decision.state : null)
   if (decision.cause === 'retry') {
-    const { id, attempts } = entity
     const at = decision.wait.for === 'run' ? new Date(decision.wait.at).toISOString() : null
-    report.write(
-      'info',
-      `retry ${entity.machine}`,
-      { entity: id, machine: entity.machine, attempt: attempts, error: decision.error, at },
-      'a run ended in an error and is tried again',
-    )
+    const fields = { ...runFields(machine, entity, decision), error: decision.error, at }
+    report.write('info', `retry ${entity.machine}`, fields, 'a run ended in an error and is tried again')
   }
   if (isSettled) tellSettled(report, machine, entity, decision)
+}
+
+/** Whose run it was: the processor of the state that the last hop left. What moved without a run names none. */
+function runFields(machine: Machine, entity: Entity, { hops }: Decision): Readonly<Record<string, unknown>> {
+  const { id, machine: name, attempts, request } = entity
+  const state = hops.at(-1)?.from ?? entity.state
+  const asked = request ? machine.edges.find(({ from, name }) => from === entity.state && name === request.edge) : null
+  const processor = (asked ?? claimPlan(machine, state))?.processor
+  return { entity: id, machine: name, ...(processor === undefined ? {} : { processor }), attempt: attempts }
 }
 
 /** Of children only those that failed: a batch of a million would otherwise write a million lines. */
@@ -34,7 +38,7 @@ function tellSettled(report: Telling['report'], machine: Machine, entity: Entity
   const isBad = outcome === 'failure' || outcome === 'attention'
   const { state, reason, error } = decision
   const fields = {
-    ...{ entity: entity.id, machine: entity.machine, state, outcome, attempt: entity.attempts },
+    ...{ ...runFields(machine, entity, decision), state, outcome },
     ...(typeof reason === 'string' ? { reason } : {}),
     ...(typeof error === 'string' && error !== reason ? { error } : {}),
   }

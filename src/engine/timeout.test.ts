@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { implement } from '../implementation.ts'
 import { defineMachine } from '../machine.ts'
-import { done } from '../outcome.ts'
+import { done, retry } from '../outcome.ts'
 import { memoryStore } from '../store/memory/index.ts'
 import { aRun, aWorker } from '../testing/builders.ts'
 import { Engine } from './engine.ts'
@@ -59,4 +59,37 @@ test('a timeout is recorded by a process that knows how many attempts there are,
   await expert.start()
   const ended = await expert.control.settled(id, 30_000)
   assert.deepEqual([ended?.state, ended?.error, runs], ['failed', 'work took longer than 50 ms.', 0])
+})
+
+test('what fails at its last attempt is counted by a short phrase, and its message says that attempts were spent', async (t) => {
+  const store = memoryStore()
+  const ways: Readonly<Record<string, (signal: AbortSignal) => unknown>> = {
+    retry: () => retry(`busy with ${Math.sqrt(2)}`),
+    said: () => retry('busy with 1.41', 0, 'busy'),
+    throw: () => {
+      throw new TypeError('no route to host 7')
+    },
+    late: (signal) => new Promise((resolve) => signal.addEventListener('abort', resolve)),
+  }
+  const implementation = implement(order, {
+    processors: { work: ({ data, signal }) => ways[data as string]?.(signal) as undefined },
+    tuning: {
+      policy: () => ({ attemptsMax: 2, timeoutMs: 100, backoff: { firstMs: 0, maxMs: 0, factor: 1, jitter: 0 } }),
+    },
+  })
+  const engine = new Engine({ store, implementations: [implementation] })
+  t.after(() => engine.stop())
+  await engine.start()
+  const endOf = async (way: string) => {
+    const { id } = await engine.control.submit('order', way)
+    const ended = await engine.control.settled(id, 30_000)
+    return [ended?.reason, ended?.error?.replace(/\d\.\d+/, 'N')]
+  }
+  assert.deepEqual(await endOf('retry'), ['attempts spent', 'After 2 of 2 attempts: busy with N'])
+  assert.deepEqual(await endOf('said'), ['busy, attempts spent', 'After 2 of 2 attempts: busy with N'])
+  assert.deepEqual(await endOf('throw'), ['TypeError, attempts spent', 'After 2 of 2 attempts: no route to host 7'])
+  assert.deepEqual(await endOf('late'), [
+    'timeout, attempts spent',
+    'After 2 of 2 attempts: work took longer than 100 ms.',
+  ])
 })
