@@ -103,7 +103,7 @@ describe('bad input gets one clear error, and loses nothing', () => {
       assert.throws(() => sluice.watch({ after: position }), says('invalid', /after must be/))
     await assert.rejects(sluice.submit('job', {}, { key: 5 as never }), says('invalid', /A key is a text/))
     await assert.rejects(sluice.submit('job', {}, { actor: 5 as never }), says('invalid', /actor/))
-    await assert.rejects(openSluice({ store: '', implementations }), says('invalid', /file name/))
+    await assert.rejects(openSluice({ store: '', implementations }), says('invalid', /needs an address/))
     await assert.rejects(
       openSluice({ store: join(folder, 'x.db') } as never),
       says('invalid', /needs its implementations/),
