@@ -255,8 +255,8 @@ function refuseOther(
   )
 }
 
-/** What people see: views have the names of secrets, and only steps their values. */
-function shownJob(data: JobData): JobData {
+/** What people see: views have the names of secrets, and only steps their values. Where the server keeps files is not shown. */
+function shownJob({ roots: _notShown, ...data }: JobData): JobData {
   return { ...data, parameters: redacted(data.parameters, data.secrets) }
 }
 

@@ -1,6 +1,7 @@
 import { type Context, SluiceError } from 'sluice'
 import type { ChunkData } from './chunk-data.ts'
 import type { Attachment, JobData } from './job-data.ts'
+import { leavesOf, namedSecrets } from './redaction.ts'
 import type { StepJob } from './step.ts'
 
 /** What steps need of their job. None of it ever changes, so a chunk does not have to read its job's row each time. */
@@ -34,7 +35,7 @@ export class JobsAtHand {
       job: { id: parent.id, definition, version, parameters, collection, roots },
       attachments,
       attachmentFolder,
-      secrets: (data.secrets ?? []).flatMap((path) => textAt(parameters, path)),
+      secrets: [...(data.secrets ?? []).flatMap((path) => textsAt(parameters, path)), ...namedSecrets(parameters)],
     }
     this.#jobs.delete(parent.id)
     this.#jobs.set(parent.id, job)
@@ -44,8 +45,9 @@ export class JobsAtHand {
   }
 }
 
-function textAt(value: unknown, path: readonly string[]): readonly string[] {
+/** A path to an object stands for all that is in it. */
+function textsAt(value: unknown, path: readonly string[]): readonly string[] {
   let found = value
   for (const key of path) found = (found as Readonly<Record<string, unknown>> | null | undefined)?.[key]
-  return typeof found === 'string' || typeof found === 'number' ? [String(found)] : []
+  return leavesOf(found).map(({ text }) => text)
 }

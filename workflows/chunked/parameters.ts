@@ -4,7 +4,7 @@ import { nameOf } from './definitions.ts'
 import type { JobDefinition } from './job-definition.ts'
 import { notPlainAt } from './json-data.ts'
 import { leadsWithin } from './place.ts'
-import { redactedText } from './redaction.ts'
+import { leavesOf, namedSecrets, redactedText, scrubbedCharsMin } from './redaction.ts'
 
 /** The parts of a JSON Schema in which marks can stand. */
 interface Schema {
@@ -52,7 +52,8 @@ export function parsedParameters(definition: JobDefinition, given: unknown): unk
   }
   const { values } = secretsOf(definition, given, given)
   const faults = parsed.error.issues.map(
-    (issue) => `${issue.path.join('.') || 'parameters'}: ${redactedText(issue.message, values)}`,
+    (issue) =>
+      `${issue.path.join('.') || 'parameters'}: ${redactedText(issue.message, [...values, ...namedSecrets(given)])}`,
   )
   throw new SluiceError('invalid', `The parameters of job ${nameOf(definition)} do not fit: ${faults.join('; ')}.`, {
     definition: definition.id,
@@ -73,20 +74,13 @@ export function secretsOf(
   const marked = [...markedValues(schema, given, 'secret'), ...markedValues(schema, parameters, 'secret')]
   if (marked.length === 0) return { values: [], paths: [] }
   const values = [...new Set(marked.flatMap(({ value }) => leavesOf(value).map(({ text }) => text)))].filter(Boolean)
-  const moved = leavesOf(parameters).filter(({ text }) => values.some((value) => text.includes(value)))
-  const paths = [...markedValues(schema, parameters, 'secret'), ...moved].map(({ path }) => path.map(String))
+  const isSecret = (text: string, value: string) =>
+    value.length < scrubbedCharsMin ? text === value : text.includes(value)
+  const moved = leavesOf(parameters).filter(({ text }) => values.some((value) => isSecret(text, value)))
+  const all = [...markedValues(schema, parameters, 'secret'), ...moved].map(({ path }) => path.map(String))
+  const paths = [...new Map(all.map((path) => [JSON.stringify(path), path])).values()]
   // So many are one: all of it is hidden.
   return { values, paths: paths.length > secretsMax ? [[]] : paths }
-}
-
-/** Texts and numbers, with where they stand. */
-function leavesOf(
-  value: unknown,
-  path: readonly string[] = [],
-): { readonly path: readonly string[]; readonly text: string }[] {
-  if (typeof value === 'string' || typeof value === 'number') return [{ path, text: String(value) }]
-  if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([key, item]) => leavesOf(item, [...path, key]))
 }
 
 /** Refuses parameters that name a file or folder outside of these folders, whatever links say. */

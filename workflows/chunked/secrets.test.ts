@@ -100,6 +100,55 @@ test('a refusal of parameters does not quote a secret', async () => {
   await assert.rejects(stage.start(whole, { code: 's3cr3t-value' }), refused('invalid', /code: \[hidden\] is no code/))
 })
 
+test('a secret that only its name tells is in no message either, and nothing of the server is in a view', async () => {
+  const job = defineJob({
+    id: 'named',
+    version: 1,
+    parameters: z.object({ password: z.string(), credentials: z.object({ value: z.string() }), note: z.string() }),
+  }).firstStep({
+    id: 'only',
+    retry: { ...soon, attemptsMax: 1 },
+    run: ({ parameters: { password, credentials, note } }) => {
+      throw new Error(`${note}: ${password} and ${credentials.value} were refused`)
+    },
+  })
+  await using stage = await Stage.open('memory', [job])
+  const id = await stage.start(
+    job,
+    { password: 'open-sesame', credentials: { value: 'below-a-name' }, note: 'login' },
+    { roots: ['/srv/of-the-operator'] },
+  )
+  await stage.settled(id)
+  const chunks = await stage.chunks(id)
+  const ids = [id, ...chunks.map((chunk) => chunk.id)]
+  const text = JSON.stringify([
+    await Promise.all(ids.map((one) => stage.control.get(one))),
+    await Promise.all(ids.map((one) => stage.control.history(one))),
+    await stage.view(id),
+    chunks,
+  ])
+  assert.match(text, /login: \[hidden\] and \[hidden\] were refused/)
+  for (const part of ['open-sesame', 'below-a-name', 'of-the-operator']) assert.ok(!text.includes(part), text)
+})
+
+test('a short secret hides itself, and not every text that has it somewhere', async () => {
+  const job = defineJob({
+    id: 'short',
+    version: 1,
+    parameters: z.object({ pin: z.string().meta({ secret: true }), note: z.string() }),
+  }).firstStep({ id: 'only', run: () => {} })
+  await using stage = await Stage.open('memory', [job])
+  const { parameters: shown } = await stage.run(job, { pin: '12', note: '12 letters of 2026' })
+  assert.deepEqual(shown, { pin: '[hidden]', note: '12 letters of 2026' })
+})
+
+test('a URL is hidden to its end, and so are headers that let somebody in', () => {
+  assert.equal(redacted("https://h/x?sig=it's<over>`here"), 'https://h/x?sig=…')
+  assert.equal(redactedText('at https://h/x#access_token=abc then'), 'at https://h/x#access_token=… then')
+  const headers = { 'x-api-key': 'a', 'private-key': 'b', cookie: 'c', 'Set-Cookie': 'd', 'access-key': 'e' }
+  assert.deepEqual([...new Set(Object.values(redacted(headers) as object))], ['[hidden]'])
+})
+
 test('what carries no key is shown as it is', () => {
   const plain = {
     token_count: 3,
