@@ -36,6 +36,13 @@ describe('words', () => {
     })
   }
 
+  test('with --json a refusal is an object on standard output as well', async () => {
+    const ended = await sluice(newFolder(), 'zzz', '--json')
+    const error = "Unknown command 'zzz'."
+    assert.deepEqual(resultIn(ended), { error, code: 'invalid', exit: 2 })
+    assert.deepEqual([ended.err, ended.status], [`${error}\n`, 2])
+  })
+
   test('an old Node is told so in one sentence', async () => {
     const old = 'data:text/javascript,Object.defineProperty(process, "versions", { value: { node: "22.4.1" } })'
     const { status, err } = await start(newFolder(), ['--version'], ['--import', old]).ending

@@ -20,9 +20,11 @@ export default async function* reporter(events: AsyncIterable<TestEvent>): Async
   }
 }
 
-/** The runner wraps what a test threw. */
+/** The runner wraps what a test threw, and a property wraps what its smallest counterexample threw. */
 function errorOf(wrapper: Error): Ending['error'] {
-  const error = wrapper.cause instanceof Error ? wrapper.cause : wrapper
+  const thrown = wrapper.cause instanceof Error ? wrapper.cause : wrapper
+  const isProperty = thrown.message.startsWith('Property failed after') && thrown.cause instanceof Error
+  const error = isProperty ? (thrown.cause as Error) : thrown
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
   return { kind: code, message: error.message }
 }

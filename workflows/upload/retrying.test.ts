@@ -79,6 +79,21 @@ describe('an element whose id comes again in its file', () => {
     const [, repeat] = await stage.items(id)
     assert.equal(((await stage.control.get(repeat!.id)).data as ItemData).duplicateOfIndex, 0)
   })
+
+  test('repeats an earlier one also after it failed by hand and was retried', async () => {
+    const { stage, kit } = await openKit()
+    await using _ = stage
+    const hold = await stage.control.hold({ machine: 'upload_item' }, { reason: 'a test looks', owner: 'test' })
+    const { id } = await stage.send(list(story(1), story(1)))
+    await kit.drain({ within: '5m' }).catch(() => {})
+    const [, repeat] = await stage.items(id)
+    await stage.control.act(repeat!.id, 'mark_failed', operator)
+    await stage.control.release(hold.id)
+    await kit.drain()
+    assert.deepEqual(countsOf(await stage.view(id)), { total: 2, completed: 1, failed: 1, skipped: 0 })
+    assert.deepEqual(countsOf(await retried(stage, kit, id)), { total: 2, completed: 1, failed: 0, skipped: 1 })
+    assert.equal(((await stage.control.get(repeat!.id)).data as ItemData).duplicateOfIndex, 0)
+  })
 })
 
 describe('retry_failed_items', () => {
