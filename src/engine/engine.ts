@@ -104,6 +104,8 @@ export class Engine {
       throw error
     }
     this.#sweeper.start()
+    const { log, name, registry } = this.#services
+    log.info({ engine: name, machines: registry.names }, 'the engine started')
   }
 
   /**

@@ -164,6 +164,7 @@ export class Executor {
   }
 
   contextOf(work: Work, path: Path, edge: Edge, lanes: readonly Lane[] = noLanes): ProcessorContext {
+    this.#services.report.started(path.entity, edge.processor as string, work.attempts)
     if (work.context) work.context.turn(path, edge, work.attempts, lanes)
     else work.context = this.#newContext(work, path, edge, lanes)
     return work.context

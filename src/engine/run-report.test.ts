@@ -47,7 +47,7 @@ const sink = new Writable({
 const store = memoryStore({ clock })
 const engine = new Engine({
   store,
-  log: pino({ level: 'info' }, sink),
+  log: pino({ level: 'debug' }, sink),
   implementations: [
     implement(errand, {
       processors: {
@@ -76,14 +76,23 @@ async function run(data: string): Promise<number> {
 }
 
 function linesOf(id: number): readonly (readonly [level: number, message: unknown])[] {
-  return lines.filter(({ entity }) => entity === id).map(({ level, msg }) => [level as number, msg])
+  return lines
+    .filter(({ entity, level }) => entity === id && level !== debug)
+    .map(({ level, msg }) => [level as number, msg])
 }
 
-const [info, warn] = [30, 40]
+const [debug, info, warn] = [20, 30, 40]
 
 test('throws, timeouts, retries, failures and settled roots are logged, each with entity, machine, processor and attempt', async () => {
+  const started = lines.find(({ msg }) => msg === 'the engine started')
+  assert.deepEqual([started?.level, started?.machines], [info, ['errand@1', 'heap@1', 'walk@1']])
   const thrown = await run('throw')
-  const [first] = lines.filter(({ entity }) => entity === thrown)
+  const starts = lines.filter(({ entity, msg }) => entity === thrown && msg === 'a run starts')
+  assert.deepEqual(
+    starts.map(({ level, machine, processor, attempt }) => [level, machine, processor, attempt]),
+    [1, 2].map((attempt) => [debug, 'errand', 'go', attempt]),
+  )
+  const [first] = lines.filter(({ entity, level }) => entity === thrown && level !== debug)
   assert.deepEqual(
     [first?.msg, first?.machine, first?.processor, first?.attempt],
     ['a processor threw', 'errand', 'go', 1],
@@ -103,7 +112,7 @@ test('throws, timeouts, retries, failures and settled roots are logged, each wit
   assert.deepEqual(linesOf(await run('retry')).slice(0, 1), [[info, 'a run ended in an error and is tried again']])
   const failed = await run('fail')
   assert.deepEqual(linesOf(failed), [[warn, 'settled as failed']])
-  const [failure] = lines.filter(({ entity }) => entity === failed)
+  const [failure] = lines.filter(({ entity, level }) => entity === failed && level !== debug)
   assert.deepEqual([failure?.reason, failure?.processor, failure?.attempt], ['unwanted', 'go', 1])
   const retried = lines.filter(({ msg }) => msg === 'a run ended in an error and is tried again')
   assert.deepEqual(new Set(retried.map(({ processor, attempt }) => `${processor} ${attempt}`)), new Set(['go 1']))

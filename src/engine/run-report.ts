@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Clock } from '../clock.ts'
+import type { Entity } from '../entity.ts'
 import type { Machine } from '../machine.ts'
 import { type RunEnd, type RunFigures, runEnds } from '../run-figures.ts'
 import { outcomeOf } from '../state-outcome.ts'
@@ -23,6 +24,11 @@ export class RunReport {
   constructor(clock: Clock, log: Logger) {
     this.#clock = clock
     this.#log = log
+  }
+
+  /** Written for every run: only who asks for the level `debug` reads it. */
+  started({ id, machine }: Entity, processor: string, attempt: number): void {
+    if (this.#log.isLevelEnabled('debug')) this.#log.debug({ entity: id, machine, processor, attempt }, 'a run starts')
   }
 
   /** So many runs of this processor ended like this. */
