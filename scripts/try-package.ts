@@ -53,7 +53,8 @@ function writeProject({ filename, integrity }: Packed): void {
     name: 'try-package',
     version: '1.0.0',
     private: true,
-    type: 'module',
+    // As npm init writes it.
+    type: 'commonjs',
     dependencies: { [name]: `file:${filename}` },
   }
   const installed = Object.entries(packages).filter(([path, { dev }]) => path !== '' && !dev)
@@ -70,11 +71,11 @@ function writeProject({ filename, integrity }: Packed): void {
   }
   writeFileSync(join(project, 'package.json'), JSON.stringify(own))
   writeFileSync(join(project, 'package-lock.json'), JSON.stringify(lockfile))
-  copyFileSync(join(root, 'examples', 'hello.ts'), join(project, 'hello.ts'))
+  copyFileSync(join(root, 'examples', 'hello.ts'), join(project, 'hello.mts'))
 }
 
 async function tryHello(): Promise<void> {
-  assert.equal(await run(process.execPath, ['hello.ts']), 'Hello, world!\nGreeting 1 is sent.\n')
+  assert.equal(await run(process.execPath, ['hello.mts']), 'Hello, world!\nGreeting 1 is sent.\n')
 }
 
 async function tryCommands(): Promise<void> {
