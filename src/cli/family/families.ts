@@ -8,6 +8,7 @@ import { type KnownJobs, knownJobs } from '../job/known-jobs.ts'
 import { jobPort } from './job-port.ts'
 import type { Layout } from './layout.ts'
 import { implementationsIn } from './machine-modules.ts'
+import { refuseOwnPlaces } from './own-places.ts'
 import { samplesOf } from './samples.ts'
 import { uploadPort } from './upload-port.ts'
 
@@ -39,6 +40,7 @@ export interface OpenFamilies {
 /** To work: with threads, folders and all that processors need. */
 export async function openFamilies(sources: FamilySources): Promise<OpenFamilies> {
   const { layout } = sources
+  await refuseOwnPlaces(sources.roots, layout)
   const own = await ownImplementations(sources.machines)
   const isFhirInstalled = hasFhirPackages()
   const jobs: KnownJobs = await knownJobs({

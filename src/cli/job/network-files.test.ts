@@ -128,3 +128,15 @@ test('with roots it uses what is below them, links resolved, and no message quot
   assert.match(linked.text, /"state":"failed"/)
   assert.match(linked.text, /file not allowed/)
 })
+
+test('no root lets jobs from the network into the files of Sluice itself', async () => {
+  const cwd = newFolder()
+  mkdirSync(join(cwd, 'sluice-jobs', 'deep'), { recursive: true })
+  const link = join(newFolder(), 'link')
+  symlinkSync(join(cwd, 'sluice-jobs'), link)
+  for (const root of ['.', '..', 'sluice-server', join('sluice-jobs', 'deep'), link, 'sluice.db']) {
+    const { status, err } = await sluice(cwd, 'serve', '--listen', '127.0.0.1:0', '--roots', root)
+    assert.equal(status, 2, `${root}: ${err}`)
+    assert.match(err, /--roots cannot allow .*: Sluice keeps its own files there/)
+  }
+})
