@@ -6,7 +6,7 @@ import { bugs } from './planted/bugs.ts'
 import { byFile, complaintOf, run } from './planted/run.ts'
 
 /** The harness counts as proven with so many; more are welcome. */
-const bugsMin = 166
+const bugsMin = 169
 
 const root = new URL('../', import.meta.url)
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8')

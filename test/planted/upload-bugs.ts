@@ -1,4 +1,7 @@
 import { type Bug, inUnit } from './bug.ts'
+import { anyUploads, inUploadSimulation } from './upload-seeds.ts'
+
+const inSimulation = inUploadSimulation(anyUploads)
 
 const fileStore = 'workflows/upload/files/file-store.ts'
 const fileNotAnnounced = inUnit(
@@ -13,7 +16,6 @@ const closesOnce = inUnit(
   'exactly one of the three closing criteria holds once every item is settled, and none before',
 )
 const catalogueCheck = 'workflows/upload/catalogue-check.ts'
-const catalogueTest = 'workflows/upload/catalogue/catalogue.test.ts'
 const notifying = 'workflows/upload/notifying.test.ts'
 
 /** What the upload family can do wrong on an engine that does everything right. */
@@ -42,13 +44,38 @@ export const uploadBugs: readonly Bug[] = [
   },
   {
     name: 'repeated-put-is-its-own-duplicate',
-    what: 'An item that is put again after a crash is a duplicate of itself.',
+    what: 'An item that is put again after a crash is a duplicate of itself, and one that comes first by chance is first.',
     file: 'workflows/upload/catalogue/shelf.ts',
     find: 'return row.batch === batch ? null : row',
     replace: 'return row',
+    caughtBy: inSimulation,
+  },
+  {
+    name: 'first-look-is-the-last-word',
+    what: 'What the comparison said before an item was written counts, not what the catalogue says when it is.',
+    file: 'workflows/upload/item-processors.ts',
+    find: '    case verdicts.duplicate:\n    case verdicts.repeat:\n      return compared(data, now, verdictAt(group, position))\n',
+    replace: '',
+    caughtBy: inSimulation,
+  },
+  {
+    name: 'checkpoint-before-its-items',
+    what: 'The place where an extraction goes on is kept before its items are: a crash between the two loses them.',
+    file: batchProcessors,
+    find: 'await context.spawn(itemsOf(group, entity.id, data, context.now()))\n    extracted += group.offsets.length\n',
+    replace:
+      'const items = itemsOf(group, entity.id, data, context.now())\n    extracted += group.offsets.length\n    if (group.next) await context.checkpoint({ at: group.next, extracted })\n    await context.spawn(items)\n',
+    caughtBy: inSimulation,
+  },
+  {
+    name: 'half-a-retry-refused',
+    what: 'A retry that died when it had retried some items is refused when it goes on: it finds none that may be retried.',
+    file: batchProcessors,
+    find: 'retried === 0 && refused >= (data.itemsErrored ?? 0)',
+    replace: 'retried === 0',
     caughtBy: inUnit(
-      catalogueTest,
-      'verdicts and documents do not depend on the order in which the items of a file are put, nor on how often',
+      'workflows/upload/batch-retry.test.ts',
+      'a retry is refused if no failed item may be retried, and not if items were retried before a crash',
     ),
   },
   {
