@@ -94,3 +94,19 @@ test('a store that cannot be written is told once in a line of its own, and so i
   assert.match(said, /processing: 40 %, 400 of 1,000, waits for the store/)
   assert.match(said, /can be written again; it goes on\.\n/)
 })
+
+test('share and time left are those that the source tells: no estimate where it has none, a band where the rate varies', () => {
+  const terminal = screen(true, 120)
+  let now = 0
+  const bar = new ProgressBar(terminal, () => now)
+  const said = (changes: Partial<Step>) => {
+    now += 1_000
+    bar.show(items(500, { ratePerSecond: 10, ...changes }))
+    return String(terminal.said.at(-1)).replace('\r\x1b[2K', '')
+  }
+  assert.match(said({ percent: 3.8, etaMs: null }), /^█░+ processing: 3 %, 500 of 1,000, 10\/s$/)
+  assert.match(said({ etaMs: 9_000, etaLowMs: 5_000, etaHighMs: 20_000 }), / between 5 s and 20 s to go$/)
+  assert.match(said({ etaMs: 9_000, etaLowMs: 5_000, etaHighMs: null }), /10\/s, at least 5 s to go$/)
+  assert.match(said({ etaMs: 0 }), /10\/s$/)
+  assert.match(said({}), /10\/s, 50 s to go$/)
+})

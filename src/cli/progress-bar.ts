@@ -13,7 +13,13 @@ export interface Step {
   readonly unit: 'bytes' | 'items'
   /** Where the source of the figures knows better than we do. */
   readonly ratePerSecond?: number | null
+  /** Null: the source says that there is no telling. Undefined: it says nothing, and we estimate. */
   readonly etaMs?: number | null
+  /** Where the rate varies: the time left lies between these. */
+  readonly etaLowMs?: number | null
+  readonly etaHighMs?: number | null
+  /** Where the share that is done is not the amount that is: steps of a job have weights. */
+  readonly percent?: number
   /** Why nothing can be written now. */
   readonly trouble?: { readonly sentence: string } | null
 }
@@ -65,8 +71,8 @@ export class ProgressBar {
   #withPace(step: Step): Step {
     const ratePerSecond = step.ratePerSecond ?? this.#pace.perSecond
     const left = step.total === null ? null : step.total - step.done
-    const etaMs = step.etaMs ?? (ratePerSecond && left !== null && left > 0 ? (left / ratePerSecond) * 1_000 : null)
-    return { ...step, ratePerSecond, etaMs }
+    const estimate = ratePerSecond && left !== null && left > 0 ? (left / ratePerSecond) * 1_000 : null
+    return { ...step, ratePerSecond, etaMs: step.etaMs === undefined ? estimate : step.etaMs }
   }
 }
 
@@ -94,22 +100,34 @@ export function progressLine(step: Step, columns: number): string {
   const figures = figuresOf(step)
   const width = Math.min(barMax, columns - figures.length - 1)
   if (width < 5 || step.total === null) return figures.slice(0, Math.max(0, columns))
-  const share = step.total > 0 ? Math.min(1, step.done / step.total) : 0
+  const counted = step.total > 0 ? Math.min(1, step.done / step.total) : 0
+  const share = step.percent === undefined ? counted : step.percent / 100
   const full = Math.floor(share * width)
   return `${'█'.repeat(full)}${'░'.repeat(width - full)} ${figures}`
 }
 
-export function figuresOf({ phase, done, total, unit, ratePerSecond, etaMs, trouble }: Step): string {
+export function figuresOf(step: Step): string {
+  const { phase, done, total, unit, ratePerSecond, percent, trouble } = step
   const amount = unit === 'bytes' ? sizeOf : countOf
   const parts = [
     ...(total === null
       ? done > 0
         ? [amount(done)]
         : []
-      : [`${percentOf(done, total)}, ${amount(done)} of ${amount(total)}`]),
+      : [
+          `${percent === undefined ? percentOf(done, total) : percentOf(percent, 100)}, ${amount(done)} of ${amount(total)}`,
+        ]),
     ...(ratePerSecond ? [`${amount(ratePerSecond)}/s`] : []),
-    ...(etaMs === null || etaMs === undefined ? [] : [`${waitOf(etaMs)} to go`]),
+    ...leftOf(step),
     ...(trouble ? ['waits for the store'] : []),
   ]
   return parts.length === 0 ? phase : `${phase}: ${parts.join(', ')}`
+}
+
+/** Nothing is left where all is done, and nothing is said where there is no telling. */
+function leftOf({ etaMs, etaLowMs, etaHighMs }: Step): readonly string[] {
+  if (!etaMs) return []
+  const [least, most] = [etaLowMs, etaHighMs].map((ms) => (ms ? waitOf(ms) : null))
+  if (!least || least === most) return [`${waitOf(etaMs)} to go`]
+  return [most ? `between ${least} and ${most} to go` : `at least ${least} to go`]
 }

@@ -113,15 +113,14 @@ async function paint(
   }
 }
 
-function stepOf({ state, total, settled, ratePerSecond, etaMs, trouble }: Progress): Step {
+function stepOf(progress: Progress): Step {
+  const { state, total, settled, ratePerSecond, percent, etaMs, etaLowMs, etaHighMs, trouble } = progress
   return {
     phase: stateText(state),
     done: settled,
     total: total === 0 ? null : total,
     unit: 'items',
-    ratePerSecond,
-    etaMs,
-    trouble,
+    ...{ ratePerSecond, percent, etaMs, etaLowMs, etaHighMs, trouble },
   }
 }
 
