@@ -315,3 +315,18 @@ describe('tokens', () => {
     assert.match((await both.ending).err, /^Name a server or a store, not both/)
   })
 })
+
+test('who looks without the machines is told what cannot be known, not that there is nothing', async () => {
+  const submitted = await run('server', ['submit', 'crate', '{"bottles": 10}', '--wait', '--json'])
+  const { id } = resultIn(submitted).entity as { id: number }
+  const look = (...words: readonly string[]) => start(cwd, words).ending
+  const unknown = (name: string) => new RegExp(`Which outcome a state of .*${name}@1 is, is not known here.*--machines`)
+  const watched = await look('watch', String(id))
+  assert.equal(watched.status, 1)
+  assert.match(watched.err, unknown('crate'))
+  assert.match((await look('list', '--outcome', 'success')).err, unknown('crate'))
+  assert.match((await look('list', '--parent', String(id), '--outcome', 'failure')).err, unknown('bottle'))
+  assert.match((await look('explain', String(id))).out, /does not know machine crate@1, so it cannot tell/)
+  const known = await run('store', ['list', '--parent', String(id), '--outcome', 'failure'])
+  assert.deepEqual([known.err, /leaking/.test(known.out)], ['', true])
+})

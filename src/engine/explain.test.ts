@@ -283,3 +283,11 @@ test('of a machine that is not known here, as much is said as can be', () => {
   says(situation(completed, { machine: null }), 'settled', /completed/)
   says(situation({ owner: 3 }, { machine: null, run: null }), 'running', /runs on node-a/)
 })
+
+test('of a machine that is not known here nothing is told that only its declaration says', () => {
+  const unknown = { machine: null, run: null, workers: [] }
+  const sentence =
+    /chunk 42 .* This process does not know machine chunk@2, so it cannot tell what may be asked of it\.$/
+  says(situation({ ...completed, state: 'failed' }, unknown), 'settled', sentence)
+  says(situation({ wait: { for: 'nothing' } }, unknown), 'person', sentence)
+})

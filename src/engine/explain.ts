@@ -100,7 +100,11 @@ function ended({ entity, machine, now, actions }: Situation): Answer | null {
   if (machine && isFinal(machine, entity.state)) {
     return { kind: 'final', sentence: `${since}. That is final: nothing more happens.`, facts }
   }
-  const reopen = open.length === 0 ? refusedText(actions) : `A person may ask for: ${open.join(', ')}.`
+  const reopen = !machine
+    ? unknownText(entity)
+    : open.length === 0
+      ? refusedText(actions)
+      : `A person may ask for: ${open.join(', ')}.`
   return { kind: 'settled', sentence: `${since}. ${reopen}`, facts }
 }
 
@@ -115,6 +119,11 @@ function cutOff({ entity, trouble }: Situation): Answer | null {
 function becauseText(reason: string | null, error: string | null): string {
   const said = [...new Set([reason, error].flatMap((text) => (text === null ? [] : clauseOf(text))))]
   return said.length === 0 ? '' : `, because: ${said.join(': ')}`
+}
+
+/** What may be asked of it stands in its machine. */
+function unknownText({ machine, version }: Entity): string {
+  return `This process does not know machine ${nameOf(machine, version)}, so it cannot tell what may be asked of it.`
 }
 
 /** Why none of the actions that lead out of this state is open now. */
@@ -339,12 +348,16 @@ function inLine(situation: Situation, wait: RunWait): Answer {
 }
 
 function waiting(situation: Situation): Answer {
-  const { entity, actions, now } = situation
+  const { entity, machine, actions, now } = situation
   const { wait } = entity
   if (wait.for === 'children') return children(situation, wait.at)
   if (wait.for === 'time') {
     const sentence = `${nameIt(entity)} waits for its timer, ${dueText(wait.at, now)}.${entity.error === null ? '' : notJudged(entity.error)}`
     return { kind: 'timer', sentence, facts: { at: wait.at, error: entity.error } }
+  }
+  if (!machine) {
+    const sentence = `${nameIt(entity)} waits for a person. ${unknownText(entity)}`
+    return { kind: 'person', sentence, facts: { actions: [], refused: [] } }
   }
   const open = openActions(actions)
   const refused = actions

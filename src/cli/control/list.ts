@@ -6,6 +6,7 @@ import type { Host } from '../host.ts'
 import { shortMomentOf } from '../moment.ts'
 import { commandLine, plain, table } from '../text.ts'
 import { type AnswerOptions, answering } from './answer.ts'
+import { unknownOutcome } from './outcome.ts'
 import { labelsText, machineOf, stateCell } from './state-cell.ts'
 
 /** What can be asked of a list, as it is typed. */
@@ -37,6 +38,7 @@ export async function list(options: ListOptions, host: Host): Promise<number> {
   const { after, limit = 20, oldest = false } = options
   const filter = { ...filterOf(options), limit, newestFirst: !oldest, ...(after === undefined ? {} : { after }) }
   let next: number | null = null
+  let unknown: readonly string[] = []
   const status = await answering(
     options,
     host,
@@ -44,10 +46,12 @@ export async function list(options: ListOptions, host: Host): Promise<number> {
       if (options.machine !== undefined) await refuseUnknown(control, options.machine)
       const page = await control.list(filter)
       next = page.next
+      if (options.outcome !== undefined) unknown = await unknownIn(control, options)
       return page
     },
     async (page, { control }) => linesOf(page, after !== undefined, await control.machines(), host),
   )
+  if (unknown.length > 0) host.terminal.err(`${unknownOutcome(unknown)}\n`)
   if (!options.json && next !== null) host.terminal.err(`There may be more: ${moreOf(host.words, next)}\n`)
   return status
 }
@@ -87,6 +91,20 @@ function moreOf(words: readonly string[], next: number): string {
   const at = words.indexOf('--after')
   const kept = at < 0 ? words : [...words.slice(0, at), ...words.slice(at + 2)]
   return commandLine(['sluice', ...kept, '--after', String(next)])
+}
+
+/** The machines among which was looked and whose states say nothing here of how they ended. Children of all parents are not counted. */
+async function unknownIn(control: Control, { machine, parent, all }: FilterOptions): Promise<readonly string[]> {
+  if (all) return []
+  const [machines, lanes] = await Promise.all([
+    control.machines(),
+    parent === undefined ? control.totals() : control.progress(parent).then((progress) => progress.lanes),
+  ])
+  const known = new Set(machines.map(({ name, version }) => `${name}@${version}`))
+  const names = lanes
+    .filter((lane) => machine === undefined || lane.machine === machine)
+    .map((lane) => `${lane.machine}@${lane.version}`)
+  return [...new Set(names)].filter((name) => !known.has(name)).sort()
 }
 
 /** A name that nothing has is more likely mistyped than empty. What is stored counts too: its machine need not be known here. */

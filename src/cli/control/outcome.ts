@@ -1,6 +1,7 @@
 import type { Detail, Progress } from '../../control.ts'
 import type { Machine } from '../../machine.ts'
 import { outcomeOf } from '../../state-outcome.ts'
+import { plain } from '../text.ts'
 
 /** 0 success, 1 not all of it (attention, neutral, or some below failed), 2 failure or still open. */
 export function exitOfEntity(
@@ -26,6 +27,12 @@ export function exitOfEntity(
     default:
       return outcome satisfies never
   }
+}
+
+/** Said beside an answer that is not whole for it. */
+export function unknownOutcome(machines: readonly string[]): string {
+  const names = machines.map((name) => plain(name, 80)).join(', ')
+  return `Which outcome a state of ${names} is, is not known here. Name the file that exports it by --machines, or ask a server that has it.`
 }
 
 export function stateText(state: string): string {

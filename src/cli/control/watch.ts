@@ -7,7 +7,7 @@ import { ProgressBar, type Step } from '../progress-bar.ts'
 import { plain } from '../text.ts'
 import type { AnswerOptions } from './answer.ts'
 import { cellsOf } from './history.ts'
-import { exitOfEntity, stateText } from './outcome.ts'
+import { exitOfEntity, stateText, unknownOutcome } from './outcome.ts'
 import { commandHere, type Reached, type ReachOptions, reach } from './reach.ts'
 
 export interface WatchOptions extends AnswerOptions {
@@ -52,7 +52,8 @@ export async function follow(reached: Reached, id: number, options: WatchOptions
     }
     const machines = await control.machines()
     const machine = machines.find(({ name, version }) => name === settled.machine && version === settled.version)
-    if (!options.quiet && machine?.states[settled.state]?.outcomeDeclared === false) {
+    if (!options.quiet && !machine) terminal.err(`${unknownOutcome([`${settled.machine}@${settled.version}`])}\n`)
+    else if (!options.quiet && machine?.states[settled.state]?.outcomeDeclared === false) {
       const what = `State ${settled.state} of machine ${plain(settled.machine, 60)}`
       terminal.err(`${what} declares no outcome, so the exit status is not 0.\n`)
     }
