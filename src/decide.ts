@@ -167,7 +167,7 @@ function afterAction(path: Path, { action, to }: Extract<Occurrence, { cause: 'a
   }
   const edge = path.first(candidates)
   if (!edge) {
-    const reasons = candidates.map((candidate) => path.judge(candidate.when))
+    const reasons = [...new Set(candidates.map((candidate) => path.judge(candidate.when)))]
     throw new SluiceError('conflict', `${machine.name} ${entity.id} cannot ${action} now: ${reasons.join('; ')}`, {
       id: entity.id,
       state,

@@ -354,7 +354,7 @@ describe('looking', () => {
     const cwd = jobFolder(module)
     await run(cwd, 'sum', '--params', '{"n":25}', '--quiet')
     const show = await sluice(cwd, 'job', 'show', '1')
-    assert.match(show.out, /^Job 1 \(sum@2\) is completed\. /)
+    assert.match(show.out, /^Job 1 \(sum@2\) is completed since \d{4}-\S+Z\.(?! chunked_job)/)
     assert.match(show.out, /\nParameters\n {2}n +25\n {2}label +all\n/)
     const view = resultIn(await sluice(cwd, 'job', 'show', '1', '--json'))
     assert.deepEqual(

@@ -15,6 +15,7 @@ describe('words', () => {
     const help = await sluice(cwd, 'upload', 'run', '--help')
     assert.match(help.out, /Usage: sluice upload run \[options\] <file>[\s\S]*Exit status/)
     assert.equal(help.status, 0)
+    assert.equal((await sluice(cwd, 'upload', 'run', '-h')).out, help.out)
   })
 
   const wrong: readonly [words: readonly string[], sentence: RegExp][] = [

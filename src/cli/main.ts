@@ -53,7 +53,7 @@ function programOf(host: Host, onEnd: (status: number) => void): Command {
     .description('A durable batch engine: files in, every item through its workflow, a truthful report out.')
     .version(versionOfPackage(), '--version', 'print the version')
     .option(noColour, 'no colours on a terminal (or NO_COLOR)')
-    .helpOption('--help', 'print this help')
+    .helpOption('-h, --help', 'print this help')
     .helpCommand(false)
     // What a command takes stands in its own help.
     .configureHelp({ subcommandTerm: (command) => command.name() })

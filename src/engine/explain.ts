@@ -130,7 +130,9 @@ function unknownText({ machine, version }: Entity): string {
 function refusedText(actions: readonly ActionChoice[]): string {
   const refused = actions.filter(({ refusal }) => refusal !== null)
   if (refused.length === 0) return 'No action reopens it now.'
-  return refused.map(({ action, refusal }) => `It cannot ${action}: ${clauseOf(String(refusal))}.`).join(' ')
+  // Edges of one action, such as two ways back, often refuse for one reason.
+  const said = refused.map(({ action, refusal }) => `It cannot ${action}: ${clauseOf(String(refusal))}.`)
+  return [...new Set(said)].join(' ')
 }
 
 function running({ entity, workers, run, now }: Situation): Answer | null {

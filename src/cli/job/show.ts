@@ -1,7 +1,7 @@
 import type { JobView } from 'sluice/chunked'
 import { durationOf } from '../figures.ts'
 import type { Host } from '../host.ts'
-import { momentOf } from '../moment.ts'
+import { momentOf, withMoments } from '../moment.ts'
 import { sizeOf } from '../size.ts'
 import { plain, section, table } from '../text.ts'
 import { dataLines } from './data-lines.ts'
@@ -42,13 +42,23 @@ function factsOf(view: JobView, host: Host): readonly string[] {
     ['attachments', files.length === 0 ? null : files.join(', ')],
   ]
   return [
-    `${titleOf(view)} ${plain(view.sentence)}`,
+    headlineOf(view, host),
     '',
     ...table(rows.filter((row): row is [string, string] => row[1] !== null)),
     ...section('Parameters', isEmpty(view.parameters) ? [] : dataLines(view.parameters)),
     '',
     'Steps',
   ]
+}
+
+/** The sentence of `explain` calls the job by its machine, and often begins with its state as well. */
+function headlineOf(view: JobView, host: Host): string {
+  const title = titleOf(view)
+  const sentence = withMoments(plain(view.sentence, 2_000), host)
+  const isToldTwice = sentence.startsWith(`chunked_job ${view.id} is ${view.state} since `)
+  return isToldTwice
+    ? `${title.slice(0, -1)}${sentence.slice(`chunked_job ${view.id} is ${view.state}`.length)}`
+    : `${title} ${sentence.replace(`chunked_job ${view.id} `, 'It ')}`
 }
 
 function isEmpty(value: unknown): boolean {
