@@ -110,7 +110,7 @@ describe('the address of a store', () => {
     const environment = { SLUICE_STORE: address }
     const endings: readonly Ending[] = [
       await sluice(cwd, 'status', '--store', address),
-      await sluice(cwd, 'serve', '--store', address, '--no-migrate', '--log', 'trace'),
+      await withEnvironment(cwd, { ...environment, SLUICE_START_MS: '200' }, 'serve', '--no-migrate', '--log', 'trace'),
       await sluice(cwd, 'worker', '--config', 'config.json'),
       await sluice(cwd, 'upload', 'show', '1', '--store', 'mysql://me:t0psecret@h/d', '--json'),
       await sluice(cwd, 'job', 'show', '1', '--store', `${address}?schema=`),

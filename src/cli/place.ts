@@ -63,7 +63,8 @@ export async function holdToWork(
   { log }: Place,
   implementations: readonly Implementation[],
 ): Promise<Held> {
-  const limits = { drainMs }
+  // Whoever typed a wrong address is told at once.
+  const limits = { drainMs, startMs: 1 }
   const file = storeFile(address)
   if (file !== null) mkdirSync(dirname(file), { recursive: true })
   const store = await openStore(address, { limits })

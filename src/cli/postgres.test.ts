@@ -34,7 +34,8 @@ async function sluice(cwd: string, store: string, ...words: readonly string[]): 
     signals: new EventEmitter(),
     input: Readable.from([]),
     user: 'tester',
-    environment: { SLUICE_FOLDER: cwd, SLUICE_STORE: store },
+    // No server comes while a command waits for one.
+    environment: { SLUICE_FOLDER: cwd, SLUICE_STORE: store, SLUICE_START_MS: '100' },
     words,
     peakRssMiB: () => 0,
     exit: (status) => assert.fail(`It left at once, with ${status}.`),

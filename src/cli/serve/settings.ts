@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path'
 import type { NotificationSettings } from 'sluice/upload'
 import { z } from 'zod'
 import { messageOf, SluiceError } from '../../errors.ts'
+import { defaultLimits } from '../../limits.ts'
 import { storeText } from '../../store-address.ts'
 import type { FamilySources } from '../family/families.ts'
 import { layoutOf } from '../family/layout.ts'
@@ -31,6 +32,7 @@ const schema = z.strictObject({
   http: z.record(z.string(), z.number()),
   name: z.string().min(1).max(60),
   roles: z.array(z.string().min(1)).max(100),
+  startMs: z.int().min(1).max(3_600_000),
   log: z.enum(['silent', 'error', 'warn', 'info', 'debug', 'trace']),
 })
 const someSettings = schema.partial()
@@ -55,6 +57,8 @@ export interface Settings extends FamilySources {
   readonly http: Readonly<Record<string, number>>
   readonly name: string | null
   readonly roles: readonly string[]
+  /** How long the start waits for a server that does not answer yet. */
+  readonly startMs: number
   readonly log: string
 }
 
@@ -90,6 +94,7 @@ const variables: Readonly<Record<string, readonly [key: keyof GivenSettings, rea
   SLUICE_MAX_SIZE: ['maxSize', String],
   SLUICE_WORKER_NAME: ['name', String],
   SLUICE_ROLES: ['roles', list],
+  SLUICE_START_MS: ['startMs', Number],
   SLUICE_LOG: ['log', String],
 }
 
@@ -118,6 +123,7 @@ export function settingsOf(given: GivenSettings, environment: Environment, confi
     serves,
     listen: all.listen ?? addressDefault,
     names: all.names ?? [],
+    startMs: all.startMs ?? defaultLimits.startMs,
     metrics: all.metrics ?? null,
     machines: modules,
     jobs: all.jobs ?? [],

@@ -8,7 +8,6 @@ import { Engine } from '../../engine/engine.ts'
 import { whenStoreAnswers } from '../../engine/store-answer.ts'
 import { walkMachine } from '../../engine/walk.ts'
 import { openStore } from '../../index.ts'
-import { defaultLimits } from '../../limits.ts'
 import type { RunFigures } from '../../run-figures.ts'
 import { shownStore, storeFile } from '../../store-address.ts'
 import { type OpenFamilies, openFamilies } from '../family/families.ts'
@@ -40,13 +39,13 @@ export function placeRows({ store, upload }: Layout, about = ''): readonly (read
 }
 
 export async function openWorks(settings: Settings): Promise<Works> {
-  const { layout, name, roles, connections } = settings
+  const { layout, name, roles, connections, startMs } = settings
   // Results are on standard output, so logs are on the error stream.
   const log = openLog(settings.log)
   const file = storeFile(layout.store)
   if (!settings.migrate && layout.store !== 'memory:') {
     const migration = () => migrationOf(layout.store)
-    refuseOlder(layout.store, await whenStoreAnswers(migration, systemClock(), log, defaultLimits.startMs))
+    refuseOlder(layout.store, await whenStoreAnswers(migration, systemClock(), log, startMs))
   }
   if (file !== null) mkdirSync(dirname(file), { recursive: true })
   const families = await openFamilies(settings)
@@ -59,6 +58,7 @@ export async function openWorks(settings: Settings): Promise<Works> {
       const engine = new Engine({
         store: served === null ? store : serving(store, served),
         implementations,
+        limits: { startMs },
         log,
         host: hostname(),
         pid: process.pid,
