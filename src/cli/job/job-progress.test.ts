@@ -5,12 +5,15 @@ import type { Clock } from '../../clock.ts'
 import type { Terminal } from '../terminal.ts'
 import { JobProgress } from './job-progress.ts'
 
+const sentence = 'chunked_job 7 waits for its children: 4 wait for room in work: 2 of 2 are taken (3, 4).'
+
 function viewOf(settled: number, state = 'in_progress'): JobView {
   const step = { kind: 'step', gated: false, failed: 0, records: 0, errors: 0, warnings: 0, chunks: {} } as const
   const unknown = { since: null, ratePerSecond: null, etaMs: null, percent: 0, weight: null }
   const phase = settled === 100 ? 'complete' : 'running'
   return {
-    ...{ id: 7, definition: 'sum', version: 2, state, percent: settled },
+    ...{ id: 7, definition: 'sum', version: 2, state, percent: settled, sentence },
+    chunks: { total: 100, settled, failed: 0 },
     steps: [
       { ...step, ...unknown, id: 'work', phase, total: 100, settled },
       { ...step, ...unknown, id: 'end', phase: 'waiting', total: 0, settled: 0 },
@@ -69,4 +72,26 @@ test('on a terminal there is a line for the job and one for each step', () => {
   ])
   progress.clear()
   assert.equal(said.at(-1), '\r\x1b[3A\x1b[0J')
+})
+
+test('a job in which nothing has settled for long says what its chunks wait for, until one settles', () => {
+  const { said, at } = stage(false)
+  const told = () => said.filter((line) => line === `  ${sentence}\n`).length
+  for (let time = 0; time < 10_000; time += 500) at(time, viewOf(1))
+  assert.equal(told(), 0)
+  at(10_000, viewOf(1))
+  at(10_500, viewOf(1))
+  assert.equal(told(), 1)
+  for (let time = 11_000; time < 60_000; time += 500) at(time, viewOf(1))
+  const later = told()
+  assert.ok(later > 5 && later < 25, `told ${later} times`)
+  for (let time = 60_000; time < 69_000; time += 500) at(time, viewOf(2))
+  assert.equal(told(), later)
+
+  const painted = stage(true)
+  painted.at(0, viewOf(1))
+  painted.at(11_000, viewOf(1))
+  assert.match(painted.said.at(-1) ?? '', /chunked_job 7 waits for its children/)
+  painted.at(12_000, viewOf(2))
+  assert.doesNotMatch(painted.said.at(-1) ?? '', /waits for its children/)
 })

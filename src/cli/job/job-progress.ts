@@ -1,4 +1,5 @@
 import type { JobView } from 'sluice/chunked'
+import { fitted } from '../fitted.ts'
 import type { Host } from '../host.ts'
 import { lineGapMs } from '../pace.ts'
 import { TroubleLine } from '../progress-bar.ts'
@@ -7,6 +8,11 @@ import type { Terminal } from '../terminal.ts'
 import { plain } from '../text.ts'
 import { titleOf } from './report.ts'
 import { figuresText, inView, type StepFigures, StepPaces, stepLines } from './step-figures.ts'
+
+/** A job in which nothing has settled for so long says why. Most steps settle a chunk within seconds. */
+const stillMs = 10_000
+/** Lines of a block that may tell it. */
+const stillLinesMax = 3
 
 /** How far a job is: a block with a line for each step on a terminal, plain lines elsewhere. */
 export class JobProgress {
@@ -17,6 +23,7 @@ export class JobProgress {
   readonly #told = new Map<string, { readonly phase: string; readonly begunAt: number; readonly at: number }>()
   readonly #trouble: TroubleLine
   #toldState = ''
+  #still = { settled: -1, since: 0, toldAt: 0 }
 
   constructor({ terminal, clock }: Pick<Host, 'terminal' | 'clock'>) {
     this.#terminal = terminal
@@ -30,12 +37,30 @@ export class JobProgress {
     this.#trouble.show(view.trouble, () => this.clear())
     const now = this.#now()
     const figures = this.#paces.figuresOf(view, now)
-    if (this.#terminal.isTty) this.#block.show((columns) => blockOf(view, figures, waitsFor, columns))
-    else this.#tell(view, figures, waitsFor, now)
+    const why = this.#whyStill(view, now)
+    if (this.#terminal.isTty) {
+      this.#block.show((columns) => [...blockOf(view, figures, waitsFor, columns), ...stillLines(why, columns)])
+    } else {
+      this.#tell(view, figures, waitsFor, now)
+      this.#tellStill(why, now)
+    }
   }
 
   clear(): void {
     this.#block.clear()
+  }
+
+  /** What its open chunks wait for, if none has settled for long. */
+  #whyStill({ state, chunks, sentence }: JobView, now: number): string | null {
+    if (chunks.settled !== this.#still.settled) this.#still = { settled: chunks.settled, since: now, toldAt: now }
+    return now - this.#still.since < stillMs || state === 'queued' ? null : plain(sentence)
+  }
+
+  #tellStill(why: string | null, now: number): void {
+    const { since, toldAt } = this.#still
+    if (why === null || (toldAt > since && now - toldAt < lineGapMs(now - since))) return
+    this.#still.toldAt = now
+    this.#terminal.err(`  ${why}\n`)
   }
 
   /** A line for each step that has come further, and now and then for those that are at work. */
@@ -53,6 +78,10 @@ export class JobProgress {
       this.#terminal.err(`  ${id} ${figuresText(step)}\n`)
     }
   }
+}
+
+function stillLines(why: string | null, columns: number): readonly string[] {
+  return why === null ? [] : fitted(`  ${why}`, columns).split('\n').slice(0, stillLinesMax)
 }
 
 function blockOf(
