@@ -311,6 +311,43 @@ describe('without any token', () => {
 })
 
 describe('a token that is limited to collections', () => {
+  test('is told that a key is taken, and nothing of what has it', async () => {
+    const house = await openHouse({ hasFamilies: true })
+    try {
+      const own = await house.token({ name: 'ann', role: 'submitter', collections: ['a'] })
+      const other = await house.token({ name: 'bob', role: 'submitter', collections: ['b'] })
+      const chief = await house.token({ name: 'chief', role: 'admin' })
+      const post = (token: string, path: string, body: object) => house.ask('POST', path, { token, body })
+      const assertTaken = ({ status, text }: { status: number; text: string }, id: number) => {
+        assert.equal(status, 409, text)
+        assert.match(text, /key .*is taken/)
+        assert.doesNotMatch(text.replaceAll(/urn:sluice:request:[\w-]+/g, ''), new RegExp(`\\b${id}\\b`))
+      }
+      const crate = { machine: 'crate', data: { parcels: [] }, key: 'key-of-a-crate' }
+      const job = { definition: 'word-count', parameters: { text: 'x' }, key: 'key-of-a-job' }
+      for (const [path, body] of [
+        ['/api/entities', crate],
+        ['/api/jobs', job],
+      ] as const) {
+        const made = await post(own, path, body)
+        assert.equal(made.status, 201, made.text)
+        assert.deepEqual((await post(own, path, body)).body, { ...made.body, existing: true })
+        assertTaken(await post(other, path, body), made.body.id)
+        if (path !== '/api/jobs') continue
+        assertTaken(await post(other, path, { ...body, parameters: { text: 'y' } }), made.body.id)
+        const elsewhere = await post(chief, path, { ...body, collection: 'b' })
+        assert.equal(elsewhere.status, 409, 'another collection is another request')
+        assert.match(elsewhere.text, /was used for job/)
+      }
+      const items = [{ data: { parcels: [] } }, { data: { parcels: [] }, key: crate.key }]
+      const batch = await post(other, '/api/entities/batch', { machine: 'crate', items })
+      assert.equal(batch.status, 409, batch.text)
+      assert.match(batch.text, /key of item 1 is taken/)
+    } finally {
+      await house.close()
+    }
+  })
+
   for (const store of storeKinds) {
     test(`sees nothing of others, on ${store}`, async () => {
       const house = await openHouse({ store })

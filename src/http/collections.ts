@@ -90,6 +90,22 @@ export class Collections {
     return { ...data, [collectionLabel]: this.ownCollection(caller, asked) }
   }
 
+  /**
+   * Keys are shared by all. What is not this caller's is not told to it, and does not pass for what it asked for: it learns only that the
+   * key is taken.
+   */
+  async refuseTaken(
+    caller: Caller,
+    made: readonly { readonly id: EntityId; readonly existing: boolean }[],
+  ): Promise<void> {
+    for (const [index, { id, existing }] of made.entries()) {
+      if (!existing || (await this.sees(caller, id))) continue
+      const others = made.length === 1 ? 'Nothing was stored.' : 'The others were stored.'
+      const which = made.length === 1 ? 'The key' : `The key of item ${index}`
+      throw new SluiceError('conflict', `${which} is taken. ${others} Use another key.`)
+    }
+  }
+
   // ---- Lists and counts ----
 
   async list(caller: Caller, filter: ListFilter): Promise<ListPage> {

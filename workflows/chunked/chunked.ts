@@ -242,15 +242,16 @@ function refuseOther(
   id: number,
   key: string,
   existing: JobData,
-  { parameters, attachmentFolder }: Pick<JobData, 'parameters' | 'attachmentFolder'>,
+  { parameters, attachmentFolder, collection }: Pick<JobData, 'parameters' | 'attachmentFolder' | 'collection'>,
 ): void {
   const isSame =
     JSON.stringify(existing.parameters) === JSON.stringify(JSON.parse(JSON.stringify(parameters ?? null))) &&
-    existing.attachmentFolder === attachmentFolder
+    existing.attachmentFolder === attachmentFolder &&
+    existing.collection === collection
   if (isSame) return
   throw new SluiceError(
     'conflict',
-    `The key ${key} was used for job ${id}, with other parameters or attachments. Use another key.`,
+    `The key ${key} was used for job ${id}, with other parameters or attachments, or in another collection. Use another key.`,
     { id, key },
   )
 }

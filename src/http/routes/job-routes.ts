@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { SluiceError } from '../../errors.ts'
 import { familyAnswer, submittedAnswer } from '../answer-schemas.ts'
 import {
   given,
@@ -136,11 +137,18 @@ function startRoute({ collections, limits, clock, replay }: Context, jobs: JobFa
       const collection = collections.ownCollection(caller, job.collection ?? null)
       const digests: string[] = []
       const run = async () => {
-        const accepted = await jobs.start({
-          ...{ definition, parameters, collection, startedBy: caller.actor },
-          ...given({ version, priority, again, key: key ?? idempotencyKey ?? undefined }),
-          ...(form ? { attachments: attachmentsOf(form.files, digests) } : {}),
-        })
+        const accepted = await jobs
+          .start({
+            ...{ definition, parameters, collection, startedBy: caller.actor },
+            ...given({ version, priority, again, key: key ?? idempotencyKey ?? undefined }),
+            ...(form ? { attachments: attachmentsOf(form.files, digests) } : {}),
+          })
+          .catch(async (error: unknown) => {
+            const id = error instanceof SluiceError && error.code === 'conflict' ? error.detail.id : undefined
+            if (typeof id === 'number') await collections.refuseTaken(caller, [{ id, existing: true }])
+            throw error
+          })
+        await collections.refuseTaken(caller, [accepted])
         return { status: accepted.existing ? 200 : 201, body: JSON.stringify(accepted) }
       }
       const fingerprint = async () => {

@@ -48,6 +48,7 @@ export function submitRoutes({ control, families, collections, limits }: Context
           ...given({ ...rest, key, version }),
           actor: caller.actor,
         })
+        await collections.refuseTaken(caller, [submitted])
         return answer(submitted.existing ? 200 : 201, submitted)
       },
     }),
@@ -69,7 +70,9 @@ export function submitRoutes({ control, families, collections, limits }: Context
           items.push({ ...given({ ...rest, key }), data: await collections.dataFor(caller, machine, data) })
         }
         const options = { actor: caller.actor, ...(version === undefined ? {} : { version }) }
-        return { submitted: await control.submitMany(machine, items, options) }
+        const submitted = await control.submitMany(machine, items, options)
+        await collections.refuseTaken(caller, submitted)
+        return { submitted }
       },
     }),
   ]
