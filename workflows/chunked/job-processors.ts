@@ -74,6 +74,17 @@ export function jobProcessors(definitions: Definitions) {
   return { takeReport, rerunFailedChunks, runHandler }
 }
 
+/** A reducer may fail with a report: it stays with the REDUCER chunk, of which a job has one for each time it was reduced. */
+async function reportOfFailed({ data, entity, children }: Context<JobData>): Promise<unknown> {
+  const { reducer } = data.plan
+  if (reducer === null || entity.state !== 'failed') return null
+  let report: unknown = null
+  for await (const chunk of children({ lane: reducer, states: ['failed'] })) {
+    report = (JSON.parse(chunk.data) as ChunkData).report ?? null
+  }
+  return report
+}
+
 const tellingAttempts = 3
 
 async function call(handler: JobHandler, context: Context<JobData>, key: string): Promise<void> {
@@ -86,7 +97,7 @@ async function call(handler: JobHandler, context: Context<JobData>, key: string)
     state: entity.state as JobEnding['state'],
     generation: entity.generation,
     parameters,
-    report: report ?? null,
+    report: report ?? (await reportOfFailed(context)),
     errorMessage,
     errorCount: errorsIn(await context.readLanes()),
     startTime,

@@ -85,12 +85,21 @@ export async function jobView(control: Control, id: number, now: number): Promis
     errorMessage: detail.state === 'failed' ? await withExample(control, id, steps, errorMessage) : errorMessage,
     reasons: progress.reasons,
     steps,
-    report: data.report ?? null,
+    report: data.report ?? (detail.state === 'failed' ? await reportOfFailed(control, detail) : null),
     rerun: data.rerun,
     handler: data.handler,
     sentence: explanation?.sentence ?? `Job ${id} was removed by retention; this is what is left of it.`,
     purged: detail.purged,
   }
+}
+
+/** The report of a job that failed stays with the REDUCER chunk that failed with it: the latest, if the job was run again. */
+async function reportOfFailed(control: Control, { id, data, purged }: Detail): Promise<unknown> {
+  const { reducer } = (data as JobData).plan
+  if (reducer === null || purged) return null
+  const filter = { parent: id, lane: reducer, states: ['failed'], newestFirst: true, limit: 1 }
+  const [chunk] = (await control.list(filter)).entities
+  return (chunk?.data as ChunkData | undefined)?.report ?? null
 }
 
 /** Reasons are short, as they are counted: what the first failed chunk says tells more. */

@@ -6,7 +6,7 @@ export type StepOutcome =
   | { readonly kind: 'done'; readonly records?: number }
   | { readonly kind: 'retry'; readonly error: string; readonly delayMs?: number; readonly reason?: string }
   | { readonly kind: 'poll'; readonly afterMs: number | null }
-  | { readonly kind: 'fail'; readonly reason: string; readonly error?: string }
+  | { readonly kind: 'fail'; readonly reason: string; readonly error?: string; readonly report?: unknown }
 
 /** The work is done; so many records were processed. */
 export function done(records?: number): StepOutcome {
@@ -26,6 +26,11 @@ export function retryLater(afterMs?: number): StepOutcome {
 /** It went wrong for good. `reason` is a short stable phrase by which failures are counted; `error` tells the rest. */
 export function fail(reason: string, error?: string): StepOutcome {
   return error === undefined ? { kind: 'fail', reason } : { kind: 'fail', reason, error }
+}
+
+/** For a reducer to throw: the job fails, and carries this report. Any other step fails as with `fail`. */
+export function failWithReport(report: unknown, reason: string, error?: string): StepOutcome {
+  return { ...fail(reason, error), report } as StepOutcome
 }
 
 const kinds = new Set(['done', 'retry', 'poll', 'fail'])

@@ -4,7 +4,7 @@ import { explore } from 'sluice/testing'
 import { z } from 'zod'
 import { openChunked } from './chunked.ts'
 import { defineJob } from './define-job.ts'
-import { fail, retry } from './outcome.ts'
+import { fail, failWithReport, retry } from './outcome.ts'
 import type { Reducer } from './step.ts'
 import { gateOf, numbers, range, Stage, soon, storeKinds } from './test/stage.ts'
 
@@ -53,6 +53,23 @@ for (const kind of storeKinds) {
       const path = await stage.path(view.id)
       assert.equal(path.filter((state) => state === 'finalize').length, 1, 'A8: finalize is entered once')
       assert.deepEqual(await stage.drift(view.id), [])
+    })
+
+    test('may fail with a report: the job is failed and carries it, and its handler is told', async () => {
+      const told: unknown[] = []
+      const job = reducing({
+        report: (all) => {
+          throw failWithReport({ taken: all }, 'too few', 'Three are not enough.')
+        },
+      })
+      const telling = { ...job, onFailed: (ending: { readonly report: unknown }) => void told.push(ending.report) }
+      await using stage = await Stage.open(kind, [telling])
+      const view = await stage.run(telling, {})
+      assert.deepEqual([view.state, view.report], ['failed', { taken: [0, 1, 2] }])
+      assert.match(view.errorMessage ?? '', /The reducer report failed: too few.*Three are not enough/)
+      assert.deepEqual(view.reasons, { 'too few': 1 })
+      await stage.until(view.id, 'the handler is told', ({ request }) => request === null)
+      assert.deepEqual(told, [{ taken: [0, 1, 2] }])
     })
 
     test('takes in each output once, in the order of source and ordinal, whatever order they were made in', async () => {

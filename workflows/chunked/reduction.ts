@@ -84,12 +84,15 @@ export async function reduce(
     const sums = { records: details.count, ...(errorCount > 0 ? { errors: errorCount } : {}) }
     return { kind: 'done', data: { ...context.data, report: report ?? null }, sums }
   } catch (error) {
-    return ended(reducer, error)
+    return ended(reducer, context.data, error)
   }
 }
 
-function ended({ id }: ReducerDefinition, error: unknown): Outcome {
-  if (isOutcome(error) && error.kind === 'fail') return failed(error.reason, error.error)
+function ended({ id }: ReducerDefinition, data: ChunkData, error: unknown): Outcome {
+  if (isOutcome(error) && error.kind === 'fail') {
+    const failure = failed(error.reason, error.error)
+    return error.report === undefined ? failure : { ...failure, data: { ...data, report: error.report } }
+  }
   if (isOutcome(error) && error.kind === 'retry')
     return retried(error.error, error.delayMs, error.reason ?? 'attempts spent')
   // A checkpoint that is refused will be refused again.
