@@ -6,7 +6,6 @@ export const chunkedSeedsMax = 20
 export const chunkedStepsPerSeed = 3_000
 
 export const anyJobs = `${chunkedSeedsMax} seeds of jobs of the chunked family`
-export const hopelessJobs = `${chunkedSeedsMax} seeds of jobs whose steps mostly throw`
 export const rerunJobs = `${chunkedSeedsMax} seeds of jobs that fail and are run again`
 
 // Nothing of the product is imported here: the hook reads this list before the bug is planted.

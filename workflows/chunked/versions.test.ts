@@ -143,6 +143,28 @@ describe('versions, over processes', () => {
     }
   })
 
+  test('a process that does not know a job never says that attempts of its chunks are spent', async () => {
+    const { second } = versions(() => {})
+    const knowing = openChunked({ definitions: [second] })
+    let current = knowing
+    await using kit = testKit({ implementations: () => current.implementations })
+    const { id } = await knowing.start(kit.control, second, { size: 5 })
+    const chunk = async () => (await knowing.chunks(kit.control, id, { step: 'more' })).chunks[0]
+    // More than most steps have.
+    while (((await chunk())?.errorCount ?? 0) < 5) await kit.advance('1s')
+    kit.crash()
+    current = openChunked({ definitions: [] })
+    await kit.restart()
+    await kit.advance('10m')
+    assert.equal((await knowing.job(kit.control, id)).state, 'errored', 'it waits to be tried again')
+    kit.crash()
+    current = knowing
+    await kit.restart()
+    await kit.drain()
+    const { state, report, errorCount } = await knowing.job(kit.control, id)
+    assert.deepEqual([state, report, errorCount], ['completed', 5, 5])
+  })
+
   test('a process that does not know a job meets a few of its chunks, and no more', async () => {
     const count = 300
     const job = defineJob({ id: 'long', version: 1, parameters: none })
