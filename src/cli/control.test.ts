@@ -117,7 +117,7 @@ for (const where of ['server', 'store'] as const) {
     test('what fails exits so, can be resumed, and asks before it is burnt', async () => {
       const failed = await run(where, ['submit', 'crate', '{"bottles": -1}', '--wait'])
       assert.equal(failed.status, 2, failed.err)
-      assert.match(failed.out, /^crate \d+ is broken: slippery\.\n$/)
+      assert.match(failed.out, /^crate \d+ is broken: slippery: It fell \\x1b\[31mdown\\x0athe stairs\.\n$/)
       const id = /^crate (\d+)/.exec(failed.out)?.[1] as string
       assert.match((await run(where, ['show', id])).out, /error +It fell \\x1b\[31mdown\\x0athe stairs/)
 

@@ -131,10 +131,11 @@ function endOf(
   isSettled: boolean,
   options: ReachOptions,
 ): string {
-  const why = reason ?? error
+  // The phrase by which it is counted, and the message that tells the rest.
+  const why = [...new Set([reason, error])].filter((text) => text !== null).join(': ')
   const children = Object.entries(counts).map(([name, count]) => `${countOf(count)} ${stateText(name)}`)
   return [
-    `${plain(machine, 60)} ${id} is ${stateText(state)}${why === null ? '' : `: ${plain(why, 300)}`}.`,
+    `${plain(machine, 60)} ${id} is ${stateText(state)}${why === '' ? '' : `: ${plain(why, 300).replace(/\.$/, '')}`}.`,
     ...(total === 0 ? [] : [`Children: ${children.join(', ')}.`]),
     ...(isSettled ? [] : [`Go on watching by: ${commandHere(options, 'watch', String(id))}`]),
   ].join('\n')

@@ -179,7 +179,7 @@ describe('drain', () => {
     await kit.drain()
     const detail = await kit.control.get(id)
     assert.equal(detail.state, 'failed')
-    assert.match(detail.error ?? '', /^work took longer than 600000 ms\.$/)
+    assert.match(detail.error ?? '', /^After 4 of 4 attempts: work took longer than 600000 ms\.$/)
     assert.deepEqual(aborted, ['true', 'true', 'true', 'true'])
     await kit.stop()
   })
