@@ -242,8 +242,8 @@ test('lanes: gate, rest and stop hold children back and let them through again',
   assert.deepEqual(
     (await at.store.lanes([parent.id])).map((lane) => [lane.name, lane.status]),
     [
-      ['late', 'stopped'],
       ['parcels', 'stopped'],
+      ['late', 'stopped'],
     ],
   )
   await order({ lanes: 'go' })
