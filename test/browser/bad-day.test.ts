@@ -14,6 +14,7 @@ import { Visit } from './visit.ts'
 
 const launcher = fileURLToPath(new URL('../../bin/sluice.mjs', import.meta.url))
 const machines = fileURLToPath(new URL('./bad-day-machines.ts', import.meta.url))
+const strangeJobs = fileURLToPath(new URL('./bad-day-jobs.ts', import.meta.url))
 const ways = ['well', 'refused', 'busy', 'slow', 'held', 'asking', 'printing', 'attic'] as const
 
 /**
@@ -30,8 +31,12 @@ describe('the pages on a bad day', { skip, timeout: 300_000 }, () => {
   const child = {} as Record<(typeof ways)[number], number>
 
   /** The command line, asking the same server. */
-  async function sluice(...words: readonly string[]): Promise<{ readonly out: string; readonly status: number }> {
-    const asked = spawn(process.execPath, ['--conditions=sluice-source', launcher, ...words, '--server', served.url], {
+  function sluice(...words: readonly string[]): Promise<{ readonly out: string; readonly status: number }> {
+    return command(...words, '--server', served.url)
+  }
+
+  async function command(...words: readonly string[]): Promise<{ readonly out: string; readonly status: number }> {
+    const asked = spawn(process.execPath, ['--conditions=sluice-source', launcher, ...words], {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     let out = ''
@@ -139,6 +144,16 @@ describe('the pages on a bad day', { skip, timeout: 300_000 }, () => {
 
   test('a child that nobody serves says which role is missing', async () => {
     await bothSay(child.printing, /none of the \d live workers.*role printing/s)
+  })
+
+  test('a job whose definition no process knows says which definition is missing', async () => {
+    const place = ['--jobs', strangeJobs, '--folder', served.folder]
+    const { out } = await command('job', 'run', 'errand', '--no-wait', '--json', ...place)
+    const { jobId } = JSON.parse(out.split('\n').find((line) => line.startsWith('{')) ?? 'null') as { jobId: number }
+    // The server meets its chunk once, and leaves it to others.
+    const missing = /job definition errand@1/
+    while (!missing.test((await client.explain(jobId)).sentence)) await visit.page.waitForTimeout(100)
+    await bothSay(jobId, /no (live )?worker.*job definition errand@1/is)
   })
 
   test('a child that waits for a person offers the action', async () => {
