@@ -146,7 +146,7 @@ export async function setOut(store: Store): Promise<void> {
   const sluice = await open(store, harbour)
   try {
     await sluice.hold({ label: { name: 'luck', value: 'held' } }, { reason: 'audit', owner: 'olga' })
-    const past = await sluice.hold({ machine: 'crate', state: 'broken' }, { reason: 'nothing', owner: 'otto' })
+    const past = await sluice.hold({ machine: 'crate', state: 'weighed' }, { reason: 'nothing', owner: 'otto' })
     await sluice.release(past.id)
     const { id: gone } = await sluice.submit('flotsam', null, { key: 'gone' })
     const { id: early } = await sluice.submit('freight', { crates: 0, isSlow: false, step: 1 }, { key: 'early' })
